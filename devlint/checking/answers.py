@@ -115,6 +115,11 @@ class Answers:
                 for path, names in asked.named.items()
                 for name, was in names.items()
             )
+            and all(
+                self.mentions.rebinds(attribute, Path(path)) == was
+                for path, attributes in asked.rebound.items()
+                for attribute, was in attributes.items()
+            )
             and all(self.mentions.data_is_moved == was for was in asked.data.values())
             and all(self.mentions.is_application == was for was in asked.applications.values())
         )

@@ -334,6 +334,14 @@ class Project:
             known[name] = self._mentions.elsewhere(name, file)
         return known[name]
 
+    def rebinds_elsewhere(self, attribute: str, file: Path) -> bool:
+        """Whether another file of the project gives an object of a class a value of its own under
+        an attribute: `Class.attribute`, of a class of this file."""
+        known = self.asked.rebound.setdefault(str(file), {})
+        if attribute not in known:
+            known[attribute] = self._mentions.rebinds(attribute, file)
+        return known[attribute]
+
     def moves_data(self) -> bool:
         """Whether a data set of the project moves what it holds."""
         known = self.asked.data
@@ -422,6 +430,11 @@ class Importer:
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
         return self.project.is_named_elsewhere(name, self.project.root / path)
+
+    def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
+        """Whether another file of the project gives an object of a class a value of its own under
+        an attribute: `Class.attribute`, of a class of this file."""
+        return self.project.rebinds_elsewhere(attribute, self.project.root / path)
 
     def moves_data(self) -> bool:
         """Whether a data set of the project moves what it holds."""

@@ -32,6 +32,16 @@ def has_moving_data(text: bytes) -> bool:
     return any(_MOVE.search(_body_at(text, rows.end())) for rows in _ROWS.finditer(text))
 
 
+_CONSTANT = rb"(?![ \t]*(?:None\b|True\b|False\b|[\d\"']))"
+
+
+def is_assigned_outside(text: bytes, name: bytes) -> bool:
+    """Whether a file gives an object other than `self` a value under a name that is no constant:
+    `model.mask = mask`."""
+    target = rb"([\w)\]]+)\." + re.escape(name) + rb"[ \t]*=(?!=)" + _CONSTANT
+    return any(found[1] != b"self" for found in re.finditer(target, text))
+
+
 def _body_at(text: bytes, start: int) -> bytes:
     """The lines from there on that are indented or empty."""
     end = start
@@ -62,6 +72,22 @@ class Mentions:
         if name not in self._known:
             self._known[name] = frozenset(self._naming(name))
         return bool(self._known[name] - {file})
+
+    def rebinds(self, attribute: str, file: Path) -> bool:
+        """Whether another file than this, and no test, names a class and gives an object that is
+        not its own `self` a value under an attribute: `Class.attribute`. Where there is too much to
+        look through, none does."""
+        owner, _, name = (part.encode() for part in attribute.partition("."))
+        return any(
+            each != file
+            and each.suffix in (".py", ".ipynb")
+            and name in text
+            and owner in text
+            and not _TEST.search(each.relative_to(self.root).as_posix())
+            and is_assigned_outside(text, name)
+            and re.search(rb"\b" + re.escape(owner) + rb"\b", text) is not None
+            for each, text in self._texts.items()
+        )
 
     @cached_property
     def data_is_moved(self) -> bool:

@@ -56,13 +56,20 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         if not fact.operand.by_default and not is_host(fact.operand.placement):
             continue
-        assumed = assume(
-            AssumptionKind.MODULE_IS_MOVED, fact.site, "the module was moved before"
-        ) + assume_if(
-            fact.only_compared,
-            AssumptionKind.ATTRIBUTE_MEETS_DEVICE,
-            fact.site,
-            f"`self.{fact.attribute}` meets what is on the module's device",
+        assumed = (
+            assume(AssumptionKind.MODULE_IS_MOVED, fact.site, "the module was moved before")
+            + assume_if(
+                fact.one_of_several,
+                AssumptionKind.KEPT_VALUE_IS_OF_BRANCH,
+                fact.site,
+                "no other method has put something else there, of what the module keeps",
+            )
+            + assume_if(
+                fact.only_compared,
+                AssumptionKind.ATTRIBUTE_MEETS_DEVICE,
+                fact.site,
+                f"`self.{fact.attribute}` meets what is on the module's device",
+            )
         )
         fix = _fix(facts, fact)
         yield Claim(

@@ -24,7 +24,7 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
-from devlint.project.mentions import has_moving_data
+from devlint.project.mentions import has_moving_data, is_assigned_outside
 from devlint.project.programs import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
@@ -102,6 +102,14 @@ class Files:
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         word = re.compile(rf"\b{name}\b")
         return any(word.search(f.text) for f in self.modules.values() if f.path != path)
+
+    def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
+        owner, _, name = attribute.partition(".")
+        return any(
+            owner in f.text and is_assigned_outside(f.text.encode(), name.encode())
+            for f in self.modules.values()
+            if f.path != path
+        )
 
     def moves_data(self) -> bool:
         texts = (file.text.encode() for file in self.modules.values())

@@ -70,6 +70,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 method=note.method,
                 given=note.given,
                 was_given=note.was_given,
+                one_of_several=note.one_of_several,
                 only_compared=overwritten and _is_only_compared(info, note.name),
                 in_container=note.in_container,
                 is_trained=bool(note.tensor.traits & GRAD),

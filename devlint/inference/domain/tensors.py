@@ -167,6 +167,9 @@ class Tensor(Value):
         x = x.cuda(gpu)` is taken in the accelerated world."""
         assert type(other) is Tensor
         step = self.origin
+        if self.traits & PINNED and step is not None and step.is_same(other.origin):
+            # Only what is on the host can be pinned, so it is there where it is not pinned, too.
+            return _of_either(self, self.when, other.when, _joined(self.traits, other.traits))
         if step is None or step.kind is not StepKind.MOVED or step.parent is None:
             return None
         if (self.traits ^ other.traits) & PARAMETER or same_place(self.place, other.place):

@@ -16,6 +16,7 @@ from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
 from devlint.inference.interpreter import contract_checks, contracts
 from devlint.inference.interpreter.attribute_writes import write_attribute, write_parameter_data
+from devlint.inference.interpreter.class_attributes import left_so_far
 from devlint.inference.interpreter.item_assignments import assign_item
 from devlint.inference.interpreter.operators import in_place
 from devlint.inference.models import gradients
@@ -54,6 +55,7 @@ def _assign_attribute(
             if holder is frame.instance and frame.info is not None:
                 if _is_refused(frame, frame.info, name, value):
                     return
+                _keep_before(frame, frame.info, name)
                 write_attribute(frame, name, value, target, source)
             else:
                 declared = contracts.of_class(holder.info, name) if holder.info else None
@@ -70,6 +72,7 @@ def _assign_attribute(
         elif type(holder) is Tensor and name == "data":
             if frame.info is not None:
                 write_parameter_data(frame.info, frame, holder, value, target, source)
+                _write_plain_data(frame, target.value, holder, value, source)
         elif type(holder) is Tensor and name == "requires_grad":
             _require_grad(frame, target.value, holder, value)
         elif type(holder) is Tensor and holder.evidence is not None and name != "grad":
@@ -86,6 +89,18 @@ def _assign_attribute(
             frame.state.env.pop(path, None)
         else:
             frame.state.hold(path, value)
+
+
+def _keep_before(frame: Frame, info: ClassInfo, name: str) -> None:
+    """Where a branch or a loop assigns an attribute first, it is on the other way what it was."""
+    path, state = f"self.{name}", frame.state
+    if path in state.env or path in state.before or not (state.when or frame.control.loops):
+        return
+    if frame.function is None or frame.function.name == "__init__":
+        return
+    held = left_so_far(info, name)
+    if held is not None and any(type(v) is Tensor for v in alternatives(held)):
+        state.before[path] = held
 
 
 def _is_refused(frame: Frame, info: ClassInfo, name: str, value: Value) -> bool:
@@ -117,6 +132,25 @@ def _put_into_module(frame: Frame, parameter: cst.BaseExpression, value: Value) 
         return
     if type(value) is not Tensor or not same_place(placed(frame, module)[0], value.place):
         frame.state.env[module] = Placed(None, None)
+
+
+def _write_plain_data(
+    frame: Frame, owner: cst.BaseExpression, holder: Tensor, value: Value, source: cst.CSTNode
+) -> None:
+    """`self.rows.data = value`: a plain tensor is where the value is, as with `self.rows = value`.
+    A parameter keeps its name, and may be moved with it."""
+    if (
+        holder.traits & PARAMETER
+        or type(value) is not Tensor
+        or not isinstance(owner, cst.Attribute)
+    ):
+        return
+    info, name = frame.info, owner.attr.value
+    if info is None or name in info.registered or frame.eval(owner.value) is not frame.instance:
+        return
+    _keep_before(frame, info, name)
+    write_attribute(frame, name, value, owner, source)
+    frame.bind(dotted(owner), value)
 
 
 def _keeps_fields(frame: Frame, receiver: Value) -> bool:

@@ -5,7 +5,7 @@
     else:
         self.mask, self.scale = None, None
 
-The mask of one suite never meets the scale of the other.
+The mask of one suite never meets the scale of the other, nor another mask.
 """
 
 from __future__ import annotations
@@ -32,12 +32,13 @@ def held_under(info: ClassInfo, name: str, found: Value, flags: Iterable[Flag]) 
 
 
 def told_apart(info: ClassInfo, name: str, found: Value) -> Value:
-    """The alternatives of an attribute, each with the fact which suite left it there: where
-    others are always assigned beside it, what one suite left never meets another's."""
+    """The alternatives of an attribute, each with the fact which suite left it there: an object is
+    in one state at a time, so what one suite left never meets what another did, in this attribute
+    or in one that is always assigned beside it."""
     if type(found) is not Union or found is not info.attributes.get(name):
         return found
     suites = _suites_of(info, name)
-    if len(suites) < 2 or len(_assigned_with(info, suites)) < 2:
+    if len(suites) < 2:
         return found
     choice = info.together.setdefault(suites, Predicate())
     by_source: dict[cst.CSTNode, cst.BaseSuite] = {v: suite for suite, v in info.assigned[name]}

@@ -5,6 +5,8 @@ A parameter or a buffer lives at δ(self) from then on, a plain tensor of a modu
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import libcst as cst
 
 from devlint.inference.conventions import holds
@@ -86,6 +88,7 @@ def write_parameter_data(
 def settle_writes(info: ClassInfo, frame: Frame) -> None:
     """What a method leaves in the attributes that it assigns."""
     registered = RegisteredModules(frame)
+    own: dict[str, Value] = {}
     for name, value, node, source, flags in frame.outcome.writes:
         left = [env[f"self.{name}"] for env in frame.outcome.exits if f"self.{name}" in env]
         moved = _moved_in_place(left)
@@ -93,6 +96,8 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
             continue
         kept = _write_value(info, frame, registered, name, moved or latest(value), node, source)
         info.branches.setdefault(name, []).append(Written(kept, flags, source))
+        own[name] = kept if name not in own else join_branches(own[name], kept)
+    frame.outcome.kept |= own
 
 
 def _moved_in_place(left: list[Value]) -> Tensor | None:
@@ -123,7 +128,7 @@ def _write_value(
         old = info.attributes.get(name)
         info.attributes[name] = value if old is None else join_branches(old, value)
         return value
-    if method_name(frame) == "__init__" or frame.constructing:
+    if method_name(frame) in ("__init__", "__post_init__") or frame.constructing:
         info.constructed.add(node)
     elif any(_is_anew(info, v) for v in alternatives(value)):
         info.remade.add(name)
@@ -132,9 +137,18 @@ def _write_value(
         # A module, or several, by a setting: which of them it is here is not in sight.
         values = tuple(UNKNOWN if holds_modules(v) else v for v in values)
     kept = union(_kept_value(info, frame, registered, name, v, node, source) for v in values)
+    for note in (info.notes.get(name), info.notes.get(f"{name}*")):
+        if note is not None and note.node is node and _is_of_state(values, note.tensor):
+            note.one_of_several = True
     held = info.attributes.get(name)
     info.attributes[name] = kept if held is None else join_branches(held, kept)
     return kept
+
+
+def _is_of_state(values: Iterable[Value], tensor: Tensor) -> bool:
+    """One of several that an object may hold, by which of its methods ran before."""
+    places = {v.place for v in values if type(v) is Tensor}
+    return len(places) > 1 and bool(tensor.traits & KEPT)
 
 
 def _kept_value(

@@ -108,7 +108,7 @@ def call_attribute(
     if type(base) is Super:
         return modules.super_method(frame, node, base, name, arguments)
     if type(base) is Union:
-        with frame.under(choosing=brought_to_host(base)):
+        with frame.under(choosing=brought_to_host(base), receiver=base):
             results = frame.each(
                 without_none(base), lambda v: call_attribute(frame, node, v, func, arguments)
             )

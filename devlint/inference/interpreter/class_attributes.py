@@ -22,6 +22,8 @@ from devlint.inference.program.device_awareness import is_assigned_outside
 from devlint.inference.program.frames import interpreter_of, running_methods
 from devlint.inference.program.values import Instance
 
+_FOLLOWING = ("parameter", "buffer")
+
 
 def attribute_of_class(info: ClassInfo, name: str) -> Value | None:
     """What `self.name` holds, by all methods that assign it; None when nothing says."""
@@ -48,6 +50,8 @@ def _assigned_inside(info: ClassInfo, name: str) -> Value | None:
         for ancestor in info.lineage():
             for method in ancestor.writers.get(name, ()):
                 function = ancestor.methods.get(method)
+                if method != "__init__" and ancestor.registered.get(name) in _FOLLOWING:
+                    break  # it moves with the module, whoever puts another in its place
                 if (
                     function is not None
                     and function.summary is None
@@ -66,6 +70,15 @@ def _assigned_inside(info: ClassInfo, name: str) -> Value | None:
         return None if found is None else where_read(info, name, found)
     finally:
         info.reading.discard(name)
+
+
+def left_so_far(info: ClassInfo, name: str) -> Value | None:
+    """What the methods that are inferred by now leave in `self.name`, as its constructor is."""
+    for ancestor in info.lineage():
+        held = ancestor.attributes.get(name)
+        if held is not None:
+            return where_read(info, name, held)
+    return None
 
 
 def _is_being_made(info: ClassInfo, reader: str) -> bool:

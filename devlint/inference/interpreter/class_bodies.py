@@ -16,7 +16,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import ClassValue
 from devlint.inference.syntax.attribute_moves import moved_attribute
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, every
 
 # Bases that are modules by their name, when their definition is out of sight.
 _MODULE_ENDINGS = ("Module", "PreTrainedModel", "ModelMixin", "Metric", "Loss", "MessagePassing")
@@ -150,6 +150,8 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
                 elif isinstance(small, cst.Expr):
                     _scan_registration(info, method, small.value)
             continue
+        if isinstance(statement, cst.FunctionDef):
+            _scan_inner(info, f"{method}.{statement.name.value}", statement)
         if isinstance(statement, (cst.FunctionDef, cst.ClassDef)):
             continue
         if isinstance(statement, cst.With):
@@ -158,6 +160,18 @@ def _scan(info: ClassInfo, frame: Frame, method: str, suite: cst.BaseSuite) -> N
                     _scan_target(info, method, item.asname.name)
         for part in _suites(statement):
             _scan(info, frame, method, part)
+
+
+def _scan_inner(info: ClassInfo, name: str, function: cst.FunctionDef) -> None:
+    """A function in a method, as a hook, assigns attributes of the method's object whenever it is
+    called: what the constructor leaves there is what they begin with."""
+    first = next(iter(function.params.params), None)
+    if first is not None and first.name.value == "self":
+        return  # its own
+    for each in every(function.body, cst.AssignTarget):
+        owner, _, attribute = dotted(each.target).partition(".")
+        if owner == "self" and attribute and "." not in attribute:
+            info.moved.setdefault(attribute, set()).add(name)
 
 
 def _declare_own(info: ClassInfo, frame: Frame, line: cst.SimpleStatementLine) -> None:
@@ -192,6 +206,8 @@ def _scan_target(info: ClassInfo, method: str, target: cst.CSTNode) -> None:
     if isinstance(target, cst.Attribute):
         if isinstance(target.value, cst.Name) and target.value.value == "self":
             _writer(info, target.attr.value, method)
+        elif target.attr.value == "data" and dotted(target.value)[5:] in info.writers:
+            _scan_target(info, method, target.value)  # as if it were assigned
     elif isinstance(target, (cst.Tuple, cst.List)):
         for element in target.elements:
             _scan_target(info, method, element.value)

@@ -73,8 +73,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         elif type(holder) is Tensor:
             _replace(frame, target, value)
             chosen = of_branch(holder, base, indices)
-            assign_tensor_item(frame, target, holder, chosen, value, source)
             ((written, _),) = of_branch(holder, base, [(value, source)])
+            assign_tensor_item(frame, target, holder, chosen, written, source)
             copy_into_item(frame, target, holder, chosen, written, source)
             settle_with_item(frame, holder, value)
             if path and base is holder and fills_host(holder, value):

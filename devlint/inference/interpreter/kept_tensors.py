@@ -26,7 +26,6 @@ from devlint.inference.interpreter.movers import moves_plain_attribute
 from devlint.inference.models.registration import registered_tensor
 from devlint.inference.program import roles
 from devlint.inference.program.attribute_notes import AttributeNote
-from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
@@ -83,7 +82,6 @@ def kept_tensor(
     if overwrites == "buffer" or overwrites == "parameter":
         if (
             not frame.constructing
-            and not runs_in_constructor(frame)
             and value.traits & DEFAULT
             and not value.traits & SCALAR
             and not (value.traits & MAYBE_SCALAR and _is_scalar(info, name))
@@ -149,7 +147,7 @@ def _is_on_constructors_device(frame: Frame, value: Tensor) -> bool:
 def _is_made_anew(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:
     """A method puts a parameter on the default device in the place of one that the constructor
     registered, and that the module has taken with it since."""
-    if frame.constructing or runs_in_constructor(frame) or value.place != CPU:
+    if frame.constructing or value.place != CPU:
         return False
     return info.registered.get(name) == "parameter" and bool(value.traits & DEFAULT)
 

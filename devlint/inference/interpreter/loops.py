@@ -127,7 +127,7 @@ def _loop(
     if node.orelse is not None and not run_all(frame, node.orelse.body.body):
         return bool(loop.breaks)
     for env in loop.breaks:
-        frame.state.env = join_environments(frame.state.env, env)
+        frame.state.env = join_environments(frame.state.env, env, before=frame.state.before)
     if isinstance(node, cst.For):
         frame.emit(LoopLeft(node))
     return True
@@ -205,7 +205,7 @@ def _end(frame: Frame, loop: LoopState) -> Environment:
     """The environment where a turn ends: at the end of the body, or at a `continue`."""
     end = frame.state.env
     for env in loop.continues:
-        end = join_environments(end, env)
+        end = join_environments(end, env, before=frame.state.before)
     return end
 
 
@@ -220,7 +220,7 @@ def _after(frame: Frame, loop: LoopState, before: Environment, end: Environment)
         if type(value) is Union:
             end[name] = possible(value, loop.turns)
     loop.turns = both(loop.turns, more)
-    return join_environments(dict(before), end, (none, loop.turns))
+    return join_environments(dict(before), end, (none, loop.turns), frame.state.before)
 
 
 def _changed(before: Environment, after: Environment) -> bool:

@@ -18,6 +18,7 @@ from devlint.inference.domain.tensors import GRAD, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
 from devlint.inference.models.module_places import replaced
 from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.device_awareness import is_assigned_outside
 from devlint.inference.program.frames import Frame, running_methods
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.attribute_moves import is_mover
@@ -46,9 +47,33 @@ def moves_plain_attribute(info: ClassInfo, name: str) -> bool:
 
 def where_read(info: ClassInfo, name: str, found: Value) -> Value:
     """What an attribute holds by the time that others read what the constructor left."""
-    if not _is_moved_later(info, name):
+    values = alternatives(found)
+    moved = [_once_moved(info, v) for v in values]
+    changed = [value for value, after in zip(values, moved, strict=True) if value is not after]
+    if not changed:
         return found
-    return union(_once_moved(info, v) for v in alternatives(found))
+    is_one = any(isinstance(value, (Tensor, Instance)) for value in changed)
+    if not (_is_moved_later(info, name) or (is_one and _is_rebound_outside(info, name))):
+        return found
+    return union(moved)
+
+
+def _is_rebound_outside(info: ClassInfo, name: str) -> bool:
+    """Code that has such an object gives it another value under this name, and does so before
+    others read it, as far as they are meant to: `rows.table = rows.table.cuda()`."""
+    known = info.rebound.get(name)
+    if known is None:
+        known = info.rebound[name] = any(_rebinds(each, name) for each in info.lineage())
+    return known
+
+
+def _rebinds(info: ClassInfo, name: str) -> bool:
+    unit, importer = info.unit, info.unit.context.importer
+    if is_assigned_outside(unit.source.text, name):
+        return True
+    if importer is None:
+        return False
+    return importer.rebinds_elsewhere(f"{info.name}.{name}", unit.source.path)
 
 
 def _is_moved_later(info: ClassInfo, name: str) -> bool:

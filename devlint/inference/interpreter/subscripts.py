@@ -111,9 +111,10 @@ def item_of(frame: Frame, node: cst.Subscript, base: Value, indices: Indices) ->
     if type(base) is Union:
         if any(type(v) in (Mapping, Sequence) for v in base.alternatives):
             indices = [(UNKNOWN, n) for _, n in indices]  # perhaps a key, or a list's index
-        return choose(
-            frame.each(base, lambda v: item_of(frame, node, v, of_branch(v, base, indices)))
-        )
+        with frame.under(receiver=base):
+            return choose(
+                frame.each(base, lambda v: item_of(frame, node, v, of_branch(v, base, indices)))
+            )
     return UNKNOWN
 
 

@@ -20,8 +20,10 @@ from devlint.inference.facts import MeetingKind
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.indices import index_contradiction
+from devlint.inference.program.assumption_sites import branch_taken, of_receiver
 from devlint.inference.program.events import HiddenCopyNote, PlaceSettled
 from devlint.inference.program.frames import Frame
+from devlint.inference.syntax.text import shorten
 
 Indices = list[tuple[Value, cst.CSTNode]]
 """The values of indices, each with its expression."""
@@ -108,6 +110,9 @@ def check_index(
     found = index_contradiction(frame, base, index)
     if found is not None:
         sides = (base, node.value), (index, expression)
+        if len(of_receiver(frame, base)) > 1:
+            message = f"`{shorten(node.value)}` is as this one of its branches leaves it"
+            found = (*found, branch_taken(frame, node.value, base, message))
         note(frame, node, MeetingKind.INDEX, "index", *sides, found)
 
 

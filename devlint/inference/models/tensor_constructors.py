@@ -11,6 +11,7 @@ import libcst as cst
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import HOST, Const, Host
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import CPU, CUDA, Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
@@ -25,7 +26,7 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives
+from devlint.inference.domain.value import UNKNOWN, Value, cases, choose
 from devlint.inference.models.devices import LEGACY_TYPES, place_of
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.held_tensors import tensors_in
@@ -48,11 +49,14 @@ def _parameter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     wanted = arguments.get(1, "requires_grad")
     asked = wanted is None or (type(wanted) is Const and wanted.value is True)
     recorded = RECORDED if asked else 0
-    for tensor in alternatives(value if value is not None else UNKNOWN):
+    made: list[tuple[Value, PathCondition]] = []  # where its data is, or may be
+    for tensor, when in cases(value if value is not None else UNKNOWN):
         if type(tensor) is Tensor:
             origin = Provenance(StepKind.CREATED, node, frame.unit.source, None)
             traits = (tensor.traits & ~NON_LEAF) | PARAMETER | GRAD | recorded
-            return Tensor(tensor.place, origin, traits, None)
+            made.append((Tensor(tensor.place, origin, traits, None), when))
+    if made:
+        return choose(made)
     place = frame.default_device
     traits = PARAMETER | GRAD | recorded
     if value is None or type(value) is not Tensor:

@@ -10,7 +10,7 @@ import libcst as cst
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import FALSE, HOST, TRUE, Const, DeviceValue, Host
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import CPU
+from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
     COPYING,
@@ -109,7 +109,9 @@ def _by_own_law(
         wanted = arguments.get(0, "requires_grad") if name == "requires_grad_" else FALSE
         return require_grad(frame, node, tensor, TRUE if wanted is None else wanted)
     if name == "pin_memory":
-        return tensor.with_place(tensor.place, tensor.origin, drop=PAGEABLE, add=PINNED)
+        is_elsewhere = type(tensor.place) is Device and tensor.place.is_accelerator
+        place = tensor.place if is_elsewhere else CPU  # no other can be pinned
+        return tensor.with_place(place, tensor.origin, drop=PAGEABLE, add=PINNED)
     if name in ("dim", "numel", "size", "nelement", "ndimension", "stride"):
         return Host(tensor, whole=name in ("size", "stride") and not arguments.positional)
     if name == "get_device":

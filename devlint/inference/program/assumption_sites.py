@@ -7,6 +7,7 @@ import libcst as cst
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.provenance import Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
+from devlint.inference.domain.value import alternatives
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import called, called_name, dotted, shorten
 from devlint.inference.syntax.words import names_module
@@ -42,6 +43,14 @@ def branch_taken(frame: Frame, node: cst.CSTNode, tensor: Tensor, message: str) 
     is_kept = frame.in_module and any(step.kind is StepKind.ATTRIBUTE for step in steps)
     kind = AssumptionKind.KEPT_VALUE_IS_OF_BRANCH if is_kept else AssumptionKind.BRANCH_TAKEN
     return at(frame, kind, node, message)
+
+
+def of_receiver(frame: Frame, tensor: Tensor) -> list[Tensor]:
+    """The tensors that the object of a method or an index may be, if this is one of them: in
+    `rows.add(x)` and `rows[x]`, of rows that are one of several, as in `rows + x`."""
+    receiver = frame.control.receiver
+    found = [] if receiver is None else [v for v in alternatives(receiver) if type(v) is Tensor]
+    return found if any(each is tensor for each in found) else []
 
 
 def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:

@@ -26,6 +26,7 @@ class AttributeNote:
     given: Given | None = None
     was_given: bool = False  # the constructor was handed it
     in_container: bool = False
+    one_of_several: bool = False  # that another attribute may hold, from which it was taken
 
 
 @dataclass(frozen=True, slots=True, eq=False)

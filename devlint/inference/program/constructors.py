@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from devlint.inference.conventions import found
-from devlint.inference.program.declarations import Function, functions_of
+from devlint.inference.program.declarations import Function, classes_of, functions_of
 from devlint.inference.program.frames import Frame, closure_of
 from devlint.inference.program.units import Unit
 
@@ -18,10 +20,15 @@ def runs_in_constructor(frame: Frame) -> bool:
         return False
     if function.info is not None and not function.info.is_module:
         return False
-    if function.in_constructor is None:
-        built = _is_of(function, _text_of_constructors(frame.unit))
-        function.in_constructor = built or (function.info is not None and _sets_up(function))
-    return function.in_constructor
+    known = frame.unit.kept(_Constructors)
+    known.update()
+    answer = known.answers.get(function)
+    if answer is None:
+        built = function in known.building and not _builds(function)
+        built = built or _is_of(function, known.text)
+        answer = built or (function.info is not None and _sets_up(function))
+        known.answers[function] = answer
+    return answer
 
 
 def _sets_up(function: Function) -> bool:
@@ -32,10 +39,16 @@ def _sets_up(function: Function) -> bool:
     return function.contains(".register_buffer(")
 
 
-def _is_of(function: Function, constructors: str) -> bool:
-    """All uses of the function in its file stand in this text, and some do."""
+def _is_of(function: Function, constructors: str, others: Iterable[Function] = ()) -> bool:
+    """All uses of the function in its file stand in this text, and some do; but for those of its
+    overrides, among the others, which hand on to it: `super().reset()`."""
     inside = _uses(function, constructors)
-    return 0 < inside == _uses(function, function.unit.kept(_Code).text)
+    if not inside:
+        return False
+    overrides = (each.text for each in others if each.name == function.name)
+    handing_on = [f"{owner}.{function.name}(" for owner in ("super()", ", self)")]
+    own = sum(text.count(call) for text in overrides for call in handing_on)
+    return inside + own == _uses(function, function.unit.kept(_Code).text)
 
 
 def _uses(function: Function, text: str) -> int:
@@ -59,24 +72,36 @@ def _without_examples(text: str) -> str:
     return "\n".join(line for line in text.split("\n") if not line.lstrip().startswith(">>>"))
 
 
-def _text_of_constructors(unit: Unit) -> str:
-    """The source of what runs while modules are built, once it was looked for: the `__init__` of
-    modules, hooks of Lightning's that run before a module is moved, class methods that build one,
-    and methods and properties that only such use."""
-    if unit._constructors is not None:
-        return unit._constructors
-    waiting = [f for f in functions_of(unit) if f.info is not None and f.info.is_module]
-    building: list[Function] = []
-    text = ""
-    while True:
-        more = [f for f in waiting if _builds(f) or _is_of(f, text)]
-        if not more:
-            unit._constructors = text
-            return text
-        building += more
-        taken = set(more)
-        waiting = [f for f in waiting if f not in taken]
-        text = _without_examples("\n".join(f.text for f in building))
+class _Constructors:
+    """The source of what runs while the modules of a file are built: their `__init__`, hooks of
+    Lightning's that run before a module is moved, class methods that build one, and methods and
+    properties that only such use; and which functions stand there, once that was asked.
+
+    A file may ask while its body is being run: what it declares later is read then.
+    """
+
+    def __init__(self, unit: Unit) -> None:
+        self.unit = unit
+        self.text = ""
+        self.building: set[Function] = set()
+        self.answers: dict[Function, bool] = {}
+        self._declared = -1
+
+    def update(self) -> None:
+        declared = sum(len(info.methods) for info in classes_of(self.unit))
+        if declared == self._declared:
+            return
+        self._declared = declared
+        self.answers.clear()
+        self.text = ""
+        waiting = [f for f in functions_of(self.unit) if f.info is not None and f.info.is_module]
+        building: list[Function] = []
+        self.building.clear()
+        while more := [f for f in waiting if _builds(f) or _is_of(f, self.text, waiting)]:
+            building += more
+            self.building.update(more)
+            waiting = [f for f in waiting if f not in self.building]
+            self.text = _without_examples("\n".join(f.text for f in building))
 
 
 def _builds(function: Function) -> bool:

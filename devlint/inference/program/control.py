@@ -7,6 +7,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.value import Value
 from devlint.inference.program.contracts import Declared
 from devlint.inference.program.loops import LoopState
 
@@ -35,6 +36,7 @@ class ControlContext(NamedTuple):
     chained: bool = False  # an `if … elif …` chain
     choosing: bool = False  # a call that goes another way for a value on the host
     settling: bool = False  # the first pass over a loop
+    receiver: Value | None = None  # whose alternatives are gone through, each on its own
 
     @property
     def loop(self) -> LoopState | None:

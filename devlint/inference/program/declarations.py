@@ -43,7 +43,6 @@ class Function:
     decorators: tuple[str, ...] = ()
     summary: Summary | None = None
     running: bool = False
-    in_constructor: bool | None = None  # called from constructors alone, once that was asked
     name: str = "<lambda>"
     registers: tuple[str, str] | None = None  # `register_buffer`, by the name in this parameter
     callers: list[CallSite] = field(default_factory=list)  # in its own file
@@ -216,6 +215,7 @@ class ClassInfo:
     constructed: set[cst.CSTNode] = field(default_factory=set)  # assignments in the constructor
     remade: set[str] = field(default_factory=set)  # attributes that others put on the host
     movers: dict[str, frozenset[str]] = field(default_factory=dict)  # by attribute, once asked for
+    rebound: dict[str, bool] = field(default_factory=dict)  # from outside, once asked for
     places_itself: bool = False  # its constructor moves parts of it
     stands_on: Placement = None  # where its own method moved it as a whole
     # Its constructor's `self.to(device)`: where to, and the attributes that are assigned later.

@@ -215,10 +215,11 @@ class Frame:
         chained: bool = False,
         choosing: bool = False,
         settling: bool = False,
+        receiver: Value | None = None,
     ) -> AbstractContextManager[None]:
         """A block that is walked with more around it: `with frame.under(cold=True): …`."""
         if not (
-            (loop or branch or consumer or default_devices or contract)
+            (loop or branch or consumer or default_devices or contract or receiver)
             or (guarded or cold or evaluating or caught or retold)
             or (expecting or guarding or chained or choosing or settling)
         ):
@@ -242,6 +243,7 @@ class Frame:
                 around.chained or chained,
                 around.choosing or choosing,
                 around.settling or settling,
+                around.receiver if receiver is None else receiver,
             ),
         )
 

@@ -83,4 +83,5 @@ class Summary:
     left_default: Placement = None  # the default device, where the function sets it
     # What a method leaves in the attributes of its object; of some only in some of its branches.
     left: dict[str, Value] = field(default_factory=dict)
+    kept: dict[str, Value] = field(default_factory=dict)  # the same, as the object keeps it
     moved_entries: tuple[MovedEntry, ...] = ()  # of its arguments, in place

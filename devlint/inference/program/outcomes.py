@@ -43,5 +43,6 @@ class Outcome:
     exits: list[Environment] = field(default_factory=list)  # at each return, and at the end
     writes: list[AttributeWrite] = field(default_factory=list)
     left: dict[str, Value] = field(default_factory=dict)  # by methods of its own object
+    kept: dict[str, Value] = field(default_factory=dict)  # the same, as the object keeps it
     left_default: Placement = None  # the default device, where this function sets it
     moved_entries: list[MovedEntry] = field(default_factory=list)  # of what it may be handed

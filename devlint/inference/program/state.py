@@ -6,31 +6,49 @@ from typing import Any
 
 from devlint.inference.domain.containers import Address
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Predicate, Sides
-from devlint.inference.domain.value import UNTOLD, Value, join_branches
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import UNTOLD, Value, alternatives, join_branches
 from devlint.inference.program.loops import Environment
 
+NOTHING_BEFORE: Environment = {}
 
-def join_environments(a: Environment, b: Environment, sides: Sides = UNTOLD) -> Environment:
+
+def join_environments(
+    a: Environment, b: Environment, sides: Sides = UNTOLD, before: Environment = NOTHING_BEFORE
+) -> Environment:
     """The environment in which each name holds what either branch left in it.
 
     A name that only one branch bound keeps that value: reading it is legal only behind that
-    branch. A container that only one branch wrote to holds in the other what it held before. `a` is
-    reused for the result. `sides`: the facts under which each of the two is left.
+    branch. A container that only one branch wrote to holds in the other what it held before, and so
+    does an attribute of the method's own object. `a` is reused for the result. `sides`: the facts
+    under which each of the two is left. `before`: what those attributes held.
     """
     if a is b:
         return a
     for key in a.keys() - b.keys():
         if type(key) is Address and key.first is not None:
             a[key] = join_branches(a[key], key.first, sides)
+        elif key in before:
+            a[key] = join_branches(a[key], _as_it_was(before[key], a[key]), sides)
     for key, value in b.items():
         mine = a.get(key)
         if mine is None and type(key) is Address:
             mine = key.first
+        if mine is None and key in before:
+            mine = _as_it_was(before[key], value)
         if mine is None:
             a[key] = value
         elif mine is not value:
             a[key] = join_branches(mine, value, sides)
     return a
+
+
+def _as_it_was(before: Value, beside: Value) -> Value:
+    """An attribute where a branch does not assign it: in one of the states of its object, of which
+    one that is elsewhere than what the other branch leaves is somewhere."""
+    places = {v.place if type(v) is Tensor else None for v in alternatives(before)}
+    theirs = {v.place if type(v) is Tensor else None for v in alternatives(beside)}
+    return before if len(places) == 1 and places == theirs else Tensor(None)
 
 
 class Clock:
@@ -54,6 +72,7 @@ class State:
     """
 
     __slots__ = (
+        "before",
         "bound",
         "choices",
         "clock",
@@ -76,6 +95,7 @@ class State:
         self.owners: set[str] = set()  # names of which `hold` keeps parts
         self.parts: dict[str, set[str]] = {}  # paths that were bound or held, by their owners
         self.derived: dict[Any, Value] = {}  # values by (evidence, attribute)
+        self.before: Environment = {}  # what attributes held that a branch or a loop assigns
 
     def fork(self, env: Environment | None = None) -> State:
         """The state where a branch begins, or, with other names and another heap, a loop's turn."""
@@ -89,6 +109,7 @@ class State:
         branch.owners = self.owners
         branch.parts = self.parts
         branch.derived = self.derived
+        branch.before = self.before
         return branch
 
     def aside(self) -> State:
@@ -108,7 +129,7 @@ class State:
 
     def join(self, other: State, sides: Sides = UNTOLD) -> None:
         """Two branches meet here. `sides`: the facts under which each of them is left."""
-        self.env = join_environments(self.env, other.env, sides)
+        self.env = join_environments(self.env, other.env, sides, self.before)
         mine = self.bound
         self.bound = mine | {
             name: max(time, mine.get(name, 0)) for name, time in other.bound.items()

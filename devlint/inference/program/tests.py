@@ -56,15 +56,30 @@ def _fact(frame: Frame, written: Written, seen: dict[Hashable, Predicate]) -> Li
     subject, is_so, value, paths = written
     choice = seen.get(subject)
     if choice is None:
-        if isinstance(subject, cst.CSTNode):
-            choice = once(frame)
-        else:
-            born = _born(frame, paths)
-            choice = frame.state.choices.get((subject, born))
-            if choice is None:
-                choice = frame.state.choices[subject, born] = Predicate(born, False, subject, paths)
-        seen[subject] = choice
+        is_new = isinstance(subject, cst.CSTNode)
+        choice = seen[subject] = once(frame) if is_new else _predicate(frame, subject, paths)
     return choice, is_so, value
+
+
+def _predicate(
+    frame: Frame, subject: Hashable, paths: tuple[str, ...], inner: bool = False
+) -> Predicate:
+    """The one on this subject, as it is now."""
+    born = _born(frame, paths)
+    choice = frame.state.choices.get((subject, born))
+    if choice is None:
+        choice = frame.state.choices[subject, born] = Predicate(born, inner, subject, paths)
+    return choice
+
+
+def is_on_own_object(choice: Predicate) -> bool:
+    """A method asks its own object alone, before it changes that: `if self.keeps_host:`. Another
+    method of the same object that asks the same, before or after the call, gets the same answer."""
+    names = choice.names
+    return not choice.born and bool(names) and all(f"{n}.".startswith("self.") for n in names)
+
+
+_NOTHING = cst.Name("None")
 
 
 def _born(frame: Frame, paths: Iterable[str]) -> int:
@@ -77,6 +92,8 @@ def seen_from(
 ) -> Predicate:
     """A callee's choice as its caller sees it. A test on nothing but what the callee was given
     comes out the same in another call that is given the same. `given`: expressions by parameter."""
+    if is_on_own_object(choice) and normalized(given.get("self", _NOTHING), []) == "self":
+        return _predicate(frame, choice.subject, choice.names, inner=True)
     paths: list[str] = []
     texts: list[Hashable] = []
     for name in choice.names if not choice.born else ():

@@ -98,7 +98,6 @@ class Unit(FileText):
         self.tests: dict[cst.CSTNode, Test] = {}  # what each condition says, once it was asked
         self.moved_calls: set[cst.CSTNode] = set()  # calls whose result is moved at once
         self._finished = False
-        self._constructors: str | None = None
         self.moved_objects: set[str] = set()  # things of unknown type, moved in place
         self.has_contract_comments = is_contract_comment(parsed.text)
         self.contract_comments: set[cst.Comment] = set()  # those that were read

@@ -36,6 +36,13 @@ def chosen(binding: Binding, when: PathCondition) -> PathCondition:
     return tuple((binding.choices[choice], is_so, value) for choice, is_so, value in when)
 
 
+def own_facts(binding: Binding, when: PathCondition) -> PathCondition:
+    """Facts of a method on its own object, where that is the caller's own as well."""
+    if not binding.inside:
+        return path_conditions.ALWAYS
+    return chosen(binding, tuple(fact for fact in when if tests.is_on_own_object(fact[0])))
+
+
 def facts_of(binding: Binding, when: PathCondition) -> PathCondition:
     """What this call's arguments say of the callee's choices on a parameter alone."""
     found = (_by_shape(binding, fact) or _by_argument(binding, fact[0]) for fact in when)

@@ -21,6 +21,7 @@ from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.unification.authority import decider
 from devlint.inference.models.unification.pending import may_meet
 from devlint.inference.program import tests
+from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.events import (
     FunctionLeft,
@@ -92,7 +93,7 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
     unit, outer = function.unit, closure_of(function)
     frame = Frame(unit, interpreter, function, outer, function.info)
     if function.info is not None:
-        frame.constructing = function.info.is_module and _constructs(function)
+        frame.constructing = function.info.is_module and _constructs(frame, function)
     elif outer is not None:
         frame.constructing = outer.constructing and not _is_kept(function)
         frame.instance = outer.instance
@@ -145,6 +146,7 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
         _fresh_modules(frame, result),
         frame.outcome.left_default,
         object_state.left_by(frame),
+        frame.outcome.kept,
         tuple(frame.outcome.moved_entries),
     )
 
@@ -165,8 +167,11 @@ def _is_kept(function: Function) -> bool:
     return False
 
 
-def _constructs(function: Function) -> bool:
-    """The function runs while a module is being built. A method that is handed data runs later."""
+def _constructs(frame: Frame, function: Function) -> bool:
+    """The function runs while a module is being built: by who calls it, or by its name. A method
+    that is handed data runs later."""
+    if runs_in_constructor(frame):
+        return True
     if not holds("constructing-method", function.name):
         return False
     if function.name in ("__init__", "__new__", "__post_init__"):

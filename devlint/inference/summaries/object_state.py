@@ -13,7 +13,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import NONE
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, join, union
 from devlint.inference.models import objects
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
@@ -32,10 +32,11 @@ def left_by(frame: Frame) -> dict[str, Value]:
     if function is None or function.info is None or function.name == "__init__":
         return {}
     found = dict(frame.outcome.left)
-    for name in {name for name, *_ in frame.outcome.writes}:
-        path = f"self.{name}"
-        ends = [env.get(path) for env in frame.outcome.exits]
-        found[name] = union(UNKNOWN if v is None else latest(v) for v in ends)
+    own = {name for name, *_ in frame.outcome.writes}
+    for name in own | found.keys():
+        ends = [env.get(f"self.{name}") for env in frame.outcome.exits]
+        if name in own or None not in ends:
+            found[name] = union(UNKNOWN if v is None else latest(v) for v in ends)
     return found
 
 
@@ -45,8 +46,10 @@ def leave(frame: Frame, function: Function, summary: Summary, binding: Binding) 
         return
     holder = binding.holder
     if holder is None:
-        if binding.inside and function.info is frame.info:
+        if binding.inside and frame.info is not None and function.info in frame.info.lineage():
             frame.outcome.left |= {name: substitute(binding, v) for name, v in summary.left.items()}
+            for name, value in summary.left.items():
+                _leave_own(frame, name, value, summary.kept.get(name, UNKNOWN), binding)
         return
     fields = frame.fields_of(holder)
     entries = {
@@ -56,6 +59,27 @@ def leave(frame: Frame, function: Function, summary: Summary, binding: Binding) 
     }
     if entries:
         frame.write(fields, fields.putting(entries))
+
+
+def _leave_own(frame: Frame, name: str, left: Value, kept: Value, binding: Binding) -> None:
+    """A method of the same object was called: from here on an attribute is as that leaves it,
+    whatever other methods do, and no more what was assigned before.
+
+    self.rows = torch.zeros(3)
+    self.place()                # `self.rows = self.rows.cuda()`
+    self.rows                   # on cuda
+    """
+    path = f"self.{name}"
+    before = frame.state.env.get(path)
+    is_kept = all(type(v) is Tensor and v.is_sure for v in alternatives(kept))
+    is_left = not any(is_untold(v) for v in alternatives(left))
+    if is_kept and is_left:
+        frame.outcome.kept[name] = kept
+        frame.bind(path, substitute(binding, kept))
+    elif before is not None:
+        frame.bind(path, join(before, substitute(binding, kept)) if is_kept else UNKNOWN)
+    else:
+        frame.touch(path)
 
 
 def _now(before: Value, left: Value) -> Value:

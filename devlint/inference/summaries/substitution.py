@@ -39,7 +39,7 @@ from devlint.inference.program.roles import note_call
 from devlint.inference.program.values import FunctionValue, Instance, self_of
 from devlint.inference.summaries import declared_arguments, object_state
 from devlint.inference.summaries.arguments import ArgumentsBound, Binding, CallBound
-from devlint.inference.summaries.call_conditions import chosen, facts_of
+from devlint.inference.summaries.call_conditions import chosen, facts_of, own_facts
 from devlint.inference.summaries.callee_values import odd_branches, substitute
 from devlint.inference.syntax.text import every, shorten
 
@@ -177,12 +177,16 @@ def _check_pending(
         if not _wants_inputs(frame, handed, pending):
             return
         called = handed.evidence if type(handed) is Tensor else None
-    if not _comes_there(pending, binding):
+    whens = (*pending.when, *pending.left.when, *pending.right.when)
+    own = own_facts(binding, whens)
+    if not _comes_there(pending, binding) or exclude(own, frame.state.when):
         return
     for a in _operands(pending.left, binding):
         for b in _operands(pending.right, binding):
             if a is b or a.place is None or b.place is None or never_meet(frame, a, b):
                 continue
+            if exclude(own, a.assumed) or exclude(own, b.assumed):
+                continue  # the object's flags that lead there are those that lead elsewhere here
             if called is not None:  # a parameter of this function, too: its callers know
                 _pass_on(frame, node, pending, a, b, called)
                 continue

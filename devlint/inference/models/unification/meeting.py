@@ -43,7 +43,7 @@ from devlint.inference.models.unification.pending import (
     leave_undecided,
 )
 from devlint.inference.models.unification.results import contradicted, result
-from devlint.inference.program.assumption_sites import at, branch_taken
+from devlint.inference.program.assumption_sites import at, branch_taken, of_receiver
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted, shorten
 
@@ -137,6 +137,8 @@ def _assumed(
     if operation.indirect:  # a callee out of sight
         message = f"`{operation.name}` computes with its arguments together"
         assumed.append(at(frame, AssumptionKind.CALLEE_BRINGS_TOGETHER, node, message))
+    if len(own) == 1:
+        own = of_receiver(frame, tensor) or own
     several = odd.number != MIXED and len(own) > 1 and not stands_in(frame, tensor, own)
     if several:  # one branch only
         message = f"`{said}` is as this one of its branches leaves it"
