@@ -21,7 +21,7 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import Unknown, Value, alternatives
+from devlint.inference.domain.value import Union, Unknown, Value, alternatives
 from devlint.inference.facts import Hotness, MeetingKind
 from devlint.inference.interpreter.subscripts import index_of, key_of
 from devlint.inference.interpreter.tensor_indices import (
@@ -74,7 +74,9 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
             _replace(frame, target, value)
             chosen = of_branch(holder, base, indices)
             ((written, _),) = of_branch(holder, base, [(value, source)])
-            assign_tensor_item(frame, target, holder, chosen, written, source)
+            # `x[i] += 1` writes what it read of this alternative; one value is written to each.
+            met = written if type(value) is Union else value
+            assign_tensor_item(frame, target, holder, chosen, met, source)
             copy_into_item(frame, target, holder, chosen, written, source)
             settle_with_item(frame, holder, value)
             if path and base is holder and fills_host(holder, value):
