@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import Provenance, Site, Step, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
@@ -39,7 +40,7 @@ def operand(frame: Frame, tensor: Tensor, node: cst.CSTNode) -> Operand:
         pageable=bool(traits & PAGEABLE),
         indirect=bool(traits & INDIRECT),
         converted=tensor.was_converted,
-        boolean=bool(traits & MASK) or _is_made_boolean(tensor.origin),
+        boolean=bool(traits & MASK) or (tensor.place == CPU and _is_made_boolean(tensor.origin)),
         mixed=is_mixed(tensor.origin),
     )
 

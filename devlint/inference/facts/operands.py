@@ -28,7 +28,7 @@ class Operand(NamedTuple):
     indirect: bool = False  # it, or the other operand's place, went through an unknown callee
     element: bool = False  # an element of the container whose name and site these are
     converted: bool = False  # made of what the caller may hand in as a tensor, and here did not
-    boolean: bool = False  # a mask, by how it was made
+    boolean: bool = False  # a mask on the host, by how it was made
     mixed: bool = False  # computed from several that were made apart: none of them alone decides
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from devlint.inference.conventions import found
-from devlint.inference.program.declarations import Function, classes_of, functions_of
+from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.frames import Frame, closure_of
 from devlint.inference.program.units import Unit
 
@@ -88,7 +88,7 @@ class _Constructors:
         self._declared = -1
 
     def update(self) -> None:
-        declared = sum(len(info.methods) for info in classes_of(self.unit))
+        declared = len(functions_of(self.unit))
         if declared == self._declared:
             return
         self._declared = declared
