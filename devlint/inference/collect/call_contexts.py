@@ -21,7 +21,7 @@ from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.device_awareness import asks_for_device, computes_loss, minds_devices
 from devlint.inference.program.events import HandedOver, PartMade, UnknownCalled
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.roles import works_on_host
+from devlint.inference.program.roles import feeds_device
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries.arguments import CallBound
 from devlint.inference.syntax.text import called_name, dotted
@@ -159,7 +159,7 @@ def note(frame: Frame, event: CallBound) -> None:
     for parameter, (bound, _) in binding.given.items():
         value = binding.spread.get(parameter, bound)
         sources = list(_sources(frame, value))
-        told = bool(sources) and {source for source, _ in sources} <= {Fed.HOST, Fed.INPUT}
+        told = {source for source, _ in sources} in ({Fed.HOST}, {Fed.INPUT})
         if works and not told and type(value) is not Const:
             shown = [source for source in sources if source[0] in _SHOWN]
             sources = [*shown, (Fed.OPEN, None)]  # it may well be where the module is
@@ -233,7 +233,7 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
     """Where what is handed in comes from, as far as that is known. What is a tensor, or is made
     one, comes from where it is one: what is no tensor is nowhere."""
     several = alternatives(value)
-    if frame.function is not None and all(map(_is_open, several)) and works_on_host(frame.function):
+    if frame.function is not None and all(map(_is_open, several)) and feeds_device(frame.function):
         yield Fed.HOST, None  # what nothing says of it: there all is on the host
     for each in several:
         if type(each) is Tensor and each.was_converted and len(several) > 1:

@@ -358,14 +358,20 @@ _FEEDING = ("Dataset", "DataLoader", "Sampler")
 
 
 def works_on_host(function: Function) -> bool:
-    """What it is given is on the host, and moved later: it is of a data set or a loader, makes the
-    batches of one, or prepares data by its name, or that of the function around it."""
+    """What it is given is on the host, and moved later: it feeds the device, or prepares data by
+    its name, or that of the function around it."""
+    return feeds_device(function) or _prepares_data(function)
+
+
+def feeds_device(function: Function) -> bool:
+    """It is of a data set or a loader, or makes the batches of one: what it hands on is moved
+    later."""
     info = function.info
     if info is not None and holds("host-class", info.name):
         return True
     if info is not None and any(base.endswith(_FEEDING) for base in info.library_bases):
         return True
-    return _prepares_data(function) or collates(function)
+    return collates(function)
 
 
 def _prepares_data(function: Function) -> bool:
