@@ -93,6 +93,21 @@ def test_in_a_function_model_and_batch_meet_on_the_callers_device():
     ) == ["input: x@cpu model model@δ(device) likely"]  # a model out of sight may move its inputs
 
 
+@pytest.mark.parametrize(
+    ("read", "pinned"),
+    [("x", True), ("x.to(torch.bfloat16)", False), ("x.type(torch.half)", False)],
+)
+def test_a_conversion_is_in_memory_that_nobody_has_pinned(read, pinned):
+    code = f"""
+    import torch
+    from torch.utils.data import DataLoader
+
+    for x in DataLoader(dataset, batch_size=4, pin_memory=True):
+        {read}.cuda()
+    """
+    assert given(code).moves[-1].subject.pinned is pinned
+
+
 @pytest.mark.parametrize(("pin", "pinned"), [("True", True), ("False", False)])
 def test_a_loader_that_pins_yields_pinned_batches(pin, pinned):
     facts = given(

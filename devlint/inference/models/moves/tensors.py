@@ -60,7 +60,7 @@ def move_of_tensor(
     if isinstance(place, Stay):
         if tensor.traits & PARAMETER and _has_dtype_already(node, subject_node):
             return tensor
-        return tensor.with_place(tensor.place, _computed(frame, node, tensor))
+        return _converted(frame, node, tensor)
     if name == "to" and type(place) is Variable and place.parameter:
         frame.unit.context.none_handled.add(place)  # `x.to(None)` leaves it where it is
     keep_batch(frame, tensor, place, discarded)
@@ -101,6 +101,11 @@ def move_of_tensor(
     return note.result
 
 
+def _converted(frame: Frame, node: cst.Call, tensor: Tensor) -> Tensor:
+    """A tensor of another dtype, where it was: in memory of its own, which nobody has pinned."""
+    return tensor.with_place(tensor.place, _computed(frame, node, tensor), drop=PINNED)
+
+
 def _has_dtype_already(node: cst.Call, subject: cst.BaseExpression) -> bool:
     """`nn.Parameter(torch.ones(3, dtype=torch.float32)).to(torch.float32)` is the parameter."""
     if len(node.args) != 1:
@@ -139,7 +144,7 @@ def type_of_tensor(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Argu
         place = CPU if name in _CPU_TYPES else CUDA
         return Tensor(place, _moved(frame, node, tensor), tensor.traits & ~LEFT, tensor.evidence)
     if name.startswith("torch."):
-        return tensor.with_place(tensor.place, _computed(frame, node, tensor))
+        return _converted(frame, node, tensor)
     frame.emit(PlaceSettled(tensor))  # `x.type(other.type())` moves as well
     return Tensor(None, _computed(frame, node, tensor), 0, tensor.evidence)
 
