@@ -51,7 +51,8 @@ def is_bound(facts: Facts, text: str, place: cst.CSTNode) -> bool:
     if not around or not isinstance(tree, cst.Module):
         return True
     named = list(_names(parsed(text)))
-    gone = tuple(f"{dotted(each.target)}." for each in _deletes(tree, around, place))
+    deletes = _deletes(tree, around, place) if _deletes_something(tree) else ()
+    gone = tuple(f"{dotted(each.target)}." for each in deletes)
     if any(f"{dotted(each)}.".startswith(gone) for each in named):
         return False
     return all(_has_value(tree, around, dotted(each).partition(".")[0], place) for each in named)
@@ -78,6 +79,11 @@ def _deletes(tree: cst.Module, around: list[cst.CSTNode], place: cst.CSTNode) ->
     """The `del` statements of the function around a node that stand before it."""
     scope = next((step for step in around if isinstance(step, cst.FunctionDef)), tree)
     return (each for each in every(scope, cst.Del) if _precedes(tree, each, place))
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _deletes_something(tree: cst.Module) -> bool:
+    return any(True for _ in every(tree, cst.Del))
 
 
 def _has_value(tree: cst.Module, around: list[cst.CSTNode], name: str, place: cst.CSTNode) -> bool:
