@@ -249,6 +249,25 @@ class Cache(nn.Module):
 """
 
 
+def test_a_forward_that_a_constructor_names_is_another_objects():
+    code = """
+    class Boxes:
+        def forward(self):
+            return torch.ones(4)
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.boxes = Boxes()
+            self.priors = self.boxes.forward()
+            self.proj = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.proj(x), x * self.priors
+    """
+    assert met(code) == ["self.priors@cpu * x@δ(x) certain"]
+
+
 @pytest.mark.parametrize(
     ("kept", "read", "found"),
     [

@@ -41,7 +41,10 @@ def _sets_up(function: Function) -> bool:
 
 def _is_of(function: Function, constructors: str, others: Iterable[Function] = ()) -> bool:
     """All uses of the function in its file stand in this text, and some do; but for those of its
-    overrides, among the others, which hand on to it: `super().reset()`."""
+    overrides, among the others, which hand on to it: `super().reset()`. A call of a module names
+    no `forward`: what names one is another object's, as `self.boxes.forward()`."""
+    if function.name == "forward":
+        return False
     inside = _uses(function, constructors)
     if not inside:
         return False
