@@ -92,10 +92,9 @@ def _is_module(unit: Unit, base: Value) -> bool:
 
 def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
     """A class with a base out of sight, and a `forward`: Python's own `object` is in sight."""
-    told = [type(base) is External and base.name.startswith("builtins.") for base in bases]
     if not any(
-        not known and (is_untold(base) or type(base) is External)
-        for base, known in zip(bases, told, strict=True)
+        is_untold(base) or (type(base) is External and not base.name.startswith("builtins."))
+        for base in bases
     ):
         return False
     names = [s.name.value for s in node.body.body if isinstance(s, cst.FunctionDef)]

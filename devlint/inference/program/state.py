@@ -6,6 +6,7 @@ from typing import Any
 
 from devlint.inference.domain.containers import Address
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Predicate, Sides
+from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNTOLD, Value, alternatives, join_branches
 from devlint.inference.program.loops import Environment
@@ -46,9 +47,13 @@ def join_environments(
 def _as_it_was(before: Value, beside: Value) -> Value:
     """An attribute where a branch does not assign it: in one of the states of its object, of which
     one that is elsewhere than what the other branch leaves is somewhere."""
-    places = {v.place if type(v) is Tensor else None for v in alternatives(before)}
-    theirs = {v.place if type(v) is Tensor else None for v in alternatives(beside)}
+    places, theirs = _places(before), _places(beside)
     return before if len(places) == 1 and places == theirs else Tensor(None)
+
+
+def _places(value: Value) -> set[Placement]:
+    """Where the alternatives of a value are: None is somewhere."""
+    return {v.place if type(v) is Tensor else None for v in alternatives(value)}
 
 
 class Clock:

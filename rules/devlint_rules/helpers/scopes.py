@@ -51,8 +51,12 @@ def is_bound(facts: Facts, text: str, place: cst.CSTNode) -> bool:
     if not around or not isinstance(tree, cst.Module):
         return True
     named = list(_names(parsed(text)))
-    deletes = _deletes(tree, around, place) if _deletes_something(tree) else ()
-    gone = tuple(f"{dotted(each.target)}." for each in deletes)
+    scope = next((step for step in around if isinstance(step, cst.FunctionDef)), tree)
+    gone = tuple(
+        f"{dotted(each.target)}."
+        for each in _deletes(tree)
+        if scope in path_to(tree, each) and _precedes(tree, each, place)
+    )
     if any(f"{dotted(each)}.".startswith(gone) for each in named):
         return False
     return all(_has_value(tree, around, dotted(each).partition(".")[0], place) for each in named)
@@ -75,15 +79,10 @@ def _names(expression: cst.CSTNode) -> Iterator[cst.Name | cst.Attribute]:
             yield from _names(part)
 
 
-def _deletes(tree: cst.Module, around: list[cst.CSTNode], place: cst.CSTNode) -> Iterator[cst.Del]:
-    """The `del` statements of the function around a node that stand before it."""
-    scope = next((step for step in around if isinstance(step, cst.FunctionDef)), tree)
-    return (each for each in every(scope, cst.Del) if _precedes(tree, each, place))
-
-
 @lru_cache(maxsize=1)  # the file under check
-def _deletes_something(tree: cst.Module) -> bool:
-    return any(True for _ in every(tree, cst.Del))
+def _deletes(tree: cst.Module) -> tuple[cst.Del, ...]:
+    """Its `del` statements."""
+    return tuple(every(tree, cst.Del))
 
 
 def _has_value(tree: cst.Module, around: list[cst.CSTNode], name: str, place: cst.CSTNode) -> bool:
