@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from devlint.checking.outcome import Told
-from devlint.findings import Assumption, Finding, Location
+from devlint.findings import Assumption, Confidence, Finding, Location
 from devlint.inference.call_contexts import Feeds
 from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind
 
@@ -28,6 +28,8 @@ class OpenFindings:
             finding, given = told.finding, told.given
             assert given is not None
             verdict = self.feeds.verdict(given)
+            if verdict.is_met and given.of_module:
+                finding = _without(finding, AssumptionKind.CALLER_IS_ACCELERATED)
             kept = [_shown(each) if verdict.rises else each for each in finding.assumptions]
             against = (
                 Assumption(kind.value, finding.location, message)
@@ -43,6 +45,17 @@ class OpenFindings:
             for told in self.waiting
             if told.given is not None and (told.given.waits or is_shown(told.finding))
         }
+
+
+def _without(finding: Finding, kind: AssumptionKind) -> Finding:
+    """A finding that a call in sight shows: it does not rest on this, and is as sure as the rest
+    leaves it."""
+    kept = tuple(each for each in finding.assumptions if each.kind != kind.value)
+    return (
+        replace(finding, assumptions=kept, confidence=Confidence.CERTAIN)
+        if kept != finding.assumptions
+        else finding
+    )
 
 
 def _shown(assumption: Assumption) -> Assumption:

@@ -30,7 +30,8 @@ class Fed(str, enum.Enum):
     DEVICE = "device"  # moved, or where a module is
     TENSOR = "tensor"  # the same, of what is a tensor and nothing else
     ROW = "row"  # the same, of what `x[i : i + 1]` picks: one number, if `x` has one dimension
-    INPUT = "input"  # an input of a module's own method: with the module, unless its calls differ
+    INPUT = "input"  # an input of a module's own method
+    HOME = "home"  # nothing is handed in: the method brings it together with the module's own
     PART = "part"  # nothing is handed in: a module keeps the object whose method it is
     CALLER = "caller"  # the caller's own parameter, or its own default device
     OPEN = "open"  # a module's own method is called, and nothing shows where that is
@@ -60,6 +61,7 @@ class Given:
     inner: bool = False  # of a private function: its calls are all that it is for
     overrides: tuple[str, ...] = ()  # the methods that it stands for where calls name those
     made: bool = False  # what meets it was made on the default device
+    of_module: bool = False  # of a module's own method
 
     @property
     def is_private(self) -> bool:
@@ -184,7 +186,7 @@ class Feeds:
                     found.add(feed.source, named)
                     continue
                 if feed.source is Fed.INPUT:
-                    found.add(Fed.HOST if self._gets_host(through) else Fed.DEVICE, named)
+                    found.add(self._of_input(through), named)
                     continue
                 if not through.is_private:
                     found.add(Fed.CALLER, named)
@@ -197,25 +199,27 @@ class Feeds:
                         waiting.append((through, named))
         return found
 
-    def _gets_host(self, given: Given, seen: frozenset[str] = frozenset()) -> bool:
-        """Whether all calls in sight of a module's own method hand in this input on the host."""
-        feeds = [
-            feed
+    def _of_input(self, given: Given, seen: frozenset[str] = frozenset()) -> Fed:
+        """Where an input of a module's own method is: on the host, if all calls in sight hand it in
+        from there; with the module, if one shows it, or the method brings it together with what the
+        module has, or is `forward`; else open."""
+        outer = seen | {given.function}
+        found = {
+            self._of_input(feed.through, outer)
+            if feed.source is Fed.INPUT and feed.through and feed.through.function not in outer
+            else feed.source
             for feed in self._feeds.get(given.function, ())
             if feed.parameter == given.parameter
-        ]
-        outer = seen | {given.function}
-        return bool(feeds) and all(
-            self._gets_host(feed.through, outer)
-            if feed.source is Fed.INPUT and feed.through and feed.through.function not in outer
-            else feed.source is Fed.HOST
-            for feed in feeds
-        )
+        }
+        if found == {Fed.HOST}:
+            return Fed.HOST
+        return Fed.DEVICE if given.called == "forward" or found & _ON_DEVICE else Fed.OPEN
 
     def _of(self, given: Given, exact: bool) -> tuple[list[Feed], bool]:
         """What calls hand to a parameter, and whether that is known by name alone."""
         keys = (given.function, *given.overrides)
         all_of = [feed for key in keys for feed in self._feeds.get(key, ())]
+        all_of = [feed for feed in all_of if feed.source is not Fed.HOME]
         own = [feed for feed in all_of if feed.parameter in (None, given.parameter)]
         # each call tells at least what default device it stands under
         if exact or any(feed.parameter is not None for feed in all_of):
@@ -228,6 +232,9 @@ class Feeds:
             if feed.parameter in (given.index, given.parameter)
         ]
         return named, True
+
+
+_ON_DEVICE = frozenset({Fed.DEVICE, Fed.TENSOR, Fed.ROW, Fed.HOME})
 
 
 class _Sources:

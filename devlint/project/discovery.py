@@ -75,6 +75,7 @@ def discover(
             walk.directory(path, walk.name(path), above)
         elif not (force_exclude and walk.excludes(path, is_directory=False)):
             walk.found[path] = None
+    walk.drop_links()
     files = sorted(walk.found, key=lambda file: file.parts)
     return Discovery(files, walk.errors)
 
@@ -85,6 +86,7 @@ class _Walk:
         self.exclude = exclude
         self.gitignore = gitignore
         self.found: dict[Path, None] = {}
+        self.links: list[Path] = []
         self.errors: list[FileError] = []
 
     def name(self, path: Path) -> str:
@@ -121,9 +123,24 @@ class _Walk:
             if is_directory:
                 self.directory(path, name, ignores)
             elif os.path.isfile(path) or not os.path.exists(path):
+                if entry.is_symlink() and path not in self.found:
+                    self.links.append(path)
                 self.found[path] = None  # reading a broken link says what is wrong with it
             elif not os.path.isdir(path):
                 self.errors.append(self.error(path, "is not a regular file"))
+
+    def drop_links(self) -> None:
+        """Take each file once: a link that a directory has to a file which is found as well, or which
+        another link stands for, is the same code."""
+        links = set(self.links)
+        own = (path for path in self.found if links and path not in links)
+        known = {_identity(path) for path in own} - {None}
+        for link in self.links:
+            identity = _identity(link)
+            if identity in known:
+                del self.found[link]
+            elif identity is not None:
+                known.add(identity)
 
     def ignores_in(self, directory: Path, names: Iterable[str]) -> Iterator[Patterns]:
         if ".gitignore" not in names:
@@ -152,3 +169,12 @@ class _Walk:
         except ValueError:
             name = path.as_posix()
         return FileError(name, 1, 1, message)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """The file that a path stands for; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino

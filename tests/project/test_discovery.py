@@ -59,11 +59,22 @@ def test_what_git_ignores_is_not_checked(tree: Tree) -> None:
 
 
 def test_links_to_files_are_followed_and_links_to_folders_are_not(tree: Tree) -> None:
-    root = tree({"a/x.py": ""})
-    (root / "link.py").symlink_to("a/x.py")
+    top = tree({"out/x.py": "", "root/b.py": ""})
+    root = top / "root"
+    (root / "link.py").symlink_to("../out/x.py")
     (root / "loop").symlink_to(root)
-    (root / "folder.py").symlink_to("a")
-    assert found(root, discover([root], root)) == ["a/x.py", "link.py"]
+    (root / "folder.py").symlink_to("../out")
+    assert found(root, discover([root], root)) == ["b.py", "link.py"]
+
+
+def test_a_file_is_found_once_whatever_links_stand_for_it(tree: Tree) -> None:
+    top = tree({"out/y.py": "", "root/z/x.py": ""})
+    root = top / "root"
+    (root / "link.py").symlink_to("z/x.py")
+    (root / "one.py").symlink_to("../out/y.py")
+    (root / "two.py").symlink_to("../out/y.py")
+    assert found(root, discover([root], root)) == ["one.py", "z/x.py"]
+    assert found(root, discover([root / "link.py"], root)) == ["link.py"], "named itself"
 
 
 def test_broken_links_are_found_so_that_reading_them_says_why(tree: Tree) -> None:

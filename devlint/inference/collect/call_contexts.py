@@ -11,16 +11,17 @@ from devlint.inference.call_contexts import Fed, Feed, Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import NONE, Const, Host
-from devlint.inference.domain.placement import Device, Variable, VariableKind
+from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
 from devlint.inference.domain.value import Value, alternatives, is_untold
 from devlint.inference.models.elements import is_row
 from devlint.inference.models.factories import CONVERTERS
-from devlint.inference.program.declarations import Function, Owners
+from devlint.inference.program.declarations import ClassInfo, Function, Owners
 from devlint.inference.program.device_awareness import asks_for_device, computes_loss, minds_devices
 from devlint.inference.program.events import HandedOver, PartMade, UnknownCalled
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.roles import feeds_device
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries.arguments import CallBound
@@ -66,8 +67,38 @@ def given(
             may_be_array=may_be_array,
             made=made,
             as_index=as_index,
+            of_module=works,
         )
     return None
+
+
+def is_callers_own(frame: Frame, place: Placement) -> bool:
+    """The place is that of a parameter of a module's method, which no framework calls, and which
+    does not bring it together with what the module has."""
+    function = frame.function
+    if function is None or function.info is None or holds("framework-method", function.name):
+        return False
+    own = place in {each.variable for each in function.parameters if not each.is_device}
+    own = own and place is not None and _works_with_module(function)
+    return own and place not in _brought_home(frame, function.info)
+
+
+def note_home(frame: Frame) -> None:
+    """A module's method is done: which inputs it brings together with what the module has."""
+    function = frame.function
+    if function is None or function.info is None or not _works_with_module(function):
+        return
+    feeds = frame.unit.facts.feeds
+    for place in _brought_home(frame, function.info):
+        if place in {each.variable for each in function.parameters}:
+            feeds.add(Feed(function.key, place.name, Fed.HOME))
+
+
+def _brought_home(frame: Frame, info: ClassInfo) -> set[Variable]:
+    """The places that a method of a module has in one operation with the module's own."""
+    homes = {each.variable for each in info.lineage()}
+    pairs = (pair for pair in frame.kept(Meetings).pendings if not homes.isdisjoint(pair))
+    return {place for pair in pairs for place in pair if type(place) is Variable} - homes
 
 
 def read(frame: Frame, tensor: Tensor) -> Given | None:

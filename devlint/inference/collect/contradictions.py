@@ -42,6 +42,7 @@ def settle(frame: Frame) -> None:
     """Turn the function's drafts into facts."""
     facts, meetings = frame.unit.facts, frame.kept(Meetings)
     _decide(frame, meetings)
+    call_contexts.note_home(frame)
     for draft in meetings.drafts.values():
         if not is_told(draft):
             continue
@@ -54,6 +55,7 @@ def settle(frame: Frame) -> None:
         right = operand(frame, draft.right, draft.right_node)
         assumed = [*draft.assumptions, *_with_host_inputs(frame, draft)]
         assumed += _of_sources(frame, draft.left, draft.right)
+        assumed += _of_arguments(frame, draft)
         if strength(draft.assumptions) == 1:
             assumed += _of_story(frame, draft, left, right)
         usage.note(frame)
@@ -72,6 +74,18 @@ def settle(frame: Frame) -> None:
             )
         )
     meetings.drafts.clear()
+
+
+def _of_arguments(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
+    """What is handed to `forward` is where the module is, and so is what another method brings
+    together with the module's own. What it does not, is where its callers have it."""
+    sides = draft.left, draft.right
+    if CPU not in (side.place for side in sides):
+        return
+    for side in sides:
+        if call_contexts.is_callers_own(frame, side.place):
+            message = "callers hand in {} on an accelerator"
+            yield of_value(frame, AssumptionKind.CALLER_IS_ACCELERATED, side, message)
 
 
 def _is_of_given_module(draft: MeetingDraft) -> bool:

@@ -16,7 +16,7 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_unto
 from devlint.inference.interpreter import contract_checks, declared_fields
 from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.models.devices import place_of
-from devlint.inference.models.module_places import placed
+from devlint.inference.models.module_places import WITHOUT_STATE, placed
 from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import ModuleMade, PartMade
@@ -51,6 +51,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         instance.given = declared_fields.given_to(info, fields)
         return instance
     frame.interpreter.call_function(frame, node, FunctionValue(function, instance), arguments)
+    instance.stateless_given = _given_without_state(function, arguments)
     if any(asks_for_host(key, value) for key, (value, _) in arguments.keywords.items()):
         return UNKNOWN  # `use_gpu=False`: what the class was taken to do is not done here
     if not info.is_module:
@@ -202,6 +203,20 @@ def _flags_from(
             actual = function.defaults.get(value.value)
         if len(assigned) == 1 and type(actual) is Const and type(actual.value) is bool:
             instance.fields.entries[name] = actual
+
+
+def _given_without_state(function: Function, arguments: Arguments) -> frozenset[cst.CSTNode]:
+    """The parameters of a constructor that a call gives no tensor and no module, or leaves so."""
+    params = function.node.params
+    found: set[cst.CSTNode] = set()
+    for index, each in enumerate((*params.params[1:], *params.kwonly_params)):
+        name = each.name.value
+        given = arguments.get(index if index < len(params.params) - 1 else -1, name)
+        if given is None and not arguments.open:
+            given = function.defaults.get(name)
+        if given is not None and type(given) in WITHOUT_STATE:
+            found.add(each)
+    return frozenset(found)
 
 
 def _given_by_name(function: Function, arguments: Arguments) -> Iterator[tuple[str, Value | None]]:

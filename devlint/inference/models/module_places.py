@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue, External, Host
 from devlint.inference.domain.placement import Placement
@@ -14,7 +13,6 @@ from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, 
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame, globals_of
 from devlint.inference.program.values import FunctionValue, Instance, Placed
-from devlint.inference.syntax.text import code
 
 
 def placed(frame: Frame, module: Instance) -> tuple[Placement, Provenance | None]:
@@ -115,7 +113,7 @@ def replaced(
         module.info, module.library, module.module, place, origin, parent, module.items, module.name
     )
     copy.fields = module.fields
-    copy.given = module.given
+    copy.given, copy.stateless_given = module.given, module.stateless_given
     return copy
 
 
@@ -130,32 +128,40 @@ def stateful(frame: Frame, module: Instance) -> bool:
         if not module.module and knowledge.class_(module.library) is not None:
             return False  # a transform, which is called in turn: no layer
         known = knowledge.module(module.library)
+        if known is not None and known.stateful == "weight":
+            return bool(module.name)  # a loss that was given no weight
         return known is None or known.stateful != "never"
-    return module.info is None or any(_adds_state(frame, each) for each in module.info.lineage())
+    lineage = module.info.lineage() if module.info is not None else ()
+    return not lineage or any(_adds_state(frame, each, module.stateless_given) for each in lineage)
 
 
-_WITHOUT_STATE = (Const, Host, FunctionValue, DeviceValue)
+WITHOUT_STATE = (Const, Host, FunctionValue, DeviceValue)
 
 
-def _adds_state(frame: Frame, info: ClassInfo) -> bool:
-    """Whether a class of the project may register anything, as far as its own methods show."""
+def _adds_state(frame: Frame, info: ClassInfo, stateless_given: frozenset[cst.CSTNode]) -> bool:
+    """Whether a class of the project may register anything, as far as its own methods show, in a
+    module whose constructor was not given some of its parameters."""
     for base in info.bases:
         known = type(base) is External and base.name in ("torch.nn.Module", "builtins.object")
         if not known and type(base) is not ClassInfo:
             return True
     held = [v for value in info.attributes.values() for v in alternatives(value)]
     return (
-        any(_may_hold(frame, value) for value in held)
+        any(_may_hold(frame, value, stateless_given) for value in held)
         or info.writers.keys() != info.attributes.keys()
-        or holds("registering-text", code(info.node))
+        or info.says("registering-text")
     )
 
 
-def _may_hold(frame: Frame, value: Value) -> bool:
+def _may_hold(frame: Frame, value: Value, stateless_given: frozenset[cst.CSTNode]) -> bool:
+    if stateless_given and type(value) in (Instance, Tensor):
+        origin = getattr(value, "origin", None)
+        if origin is not None and origin.root.node in stateless_given:
+            return False  # `self.loss = nn.NLLLoss(weight=weight)`, and `weight` is None
     if type(value) is Instance and value.module:
         return stateful(frame, value)
     plain = type(value) is Tensor and value.evidence is None and not value.traits & PARAMETER
-    return not (plain or type(value) in _WITHOUT_STATE)
+    return not (plain or type(value) in WITHOUT_STATE)
 
 
 def carry(frame: Frame, node: cst.Call, value: Value, place: Placement) -> Value:

@@ -7,7 +7,7 @@ import libcst as cst
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import HOST, NONE, Const
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.placement import CPU, Placement, Variable
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import GRAD, INDIRECT, PARAMETER, SCALAR, Tensor
 from devlint.inference.domain.value import (
@@ -74,6 +74,8 @@ def is_self(frame: Frame, value: Instance) -> bool:
 def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Arguments) -> Value:
     """`module(x)`: its inputs must be where it is, and its result is there."""
     place, origin = placed(frame, module)
+    if module.info is not None and not stateful(frame, module):
+        place = None
     if module.info is not None:
         function = module.info.method("forward") or module.info.method("__call__")
         if function is not None:
@@ -170,7 +172,8 @@ def _result(
     origin: Provenance | None,
     arguments: Arguments,
 ) -> Value:
-    """A module's output: where the module is, else where its inputs are."""
+    """A module's output: where the module is, else where its inputs are. `place` is None for a
+    module without parameters, too."""
     if place is not None:
         step = Provenance(StepKind.COMPUTED, node, frame.unit.source, origin)
         parts = tensors_in_arguments(arguments)
@@ -181,7 +184,12 @@ def _result(
                 # has it.
                 there = None if chosen.place == CPU else chosen.place
                 return output(Tensor(there, step, GRAD))
-        return output(Tensor(place, step, GRAD))
+        # Where an input is elsewhere the call fails, or the module brings it, or its output, where
+        # it likes.
+        apart = type(place) is Device and any(
+            type(t.place) is Device and not same_place(t.place, place) for t in parts
+        )
+        return output(Tensor(place, step, GRAD | INDIRECT if apart else GRAD))
     return meet(frame, node, shorten(node.func), arguments.all(), indirect=True)
 
 

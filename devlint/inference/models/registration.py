@@ -62,7 +62,7 @@ def as_submodule(info: ClassInfo, value: Instance) -> Instance:
         value.items,
         value.name,
     )
-    kept.fields = value.fields
+    kept.fields, kept.stateless_given = value.fields, value.stateless_given
     return kept
 
 

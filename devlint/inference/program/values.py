@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import libcst as cst
+
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.path_conditions import Sides
@@ -121,6 +123,7 @@ class Instance(Value):
         "others_move_it",
         "parent",
         "place",
+        "stateless_given",
         "tensor",
         "twins",
     )
@@ -147,6 +150,8 @@ class Instance(Value):
         self.moves = 0  # after the first, within one function
         self.fields = Mapping()  # what its attributes hold, by name
         self.given: dict[Variable, Tensor] | None = None  # by the constructor's call
+        # The parameters that the constructor's call gave no tensor and no module.
+        self.stateless_given: frozenset[cst.CSTNode] = frozenset()
         self.tensor: Tensor | None = None  # what stands for those that a library's object holds
         self.others_move_it = False  # a global that functions move where it is
         # Others of its class for which it stands, too, where one of several is meant.

@@ -119,6 +119,8 @@ def _bind(
         bound = callee.bound
         if type(bound) is Instance and bound is not self_of(info):
             place, origin = placed(frame, bound)
+            if bound.module and not stateful(frame, bound):
+                place = None  # it is wherever its inputs are
             related = info.lineage() if bound.info is None else bound.info.lineage()
             for each in (info, *related):  # what a base registers lives there, too
                 binding.places[each.variable] = Tensor(place, origin, 0)
