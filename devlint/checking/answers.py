@@ -120,6 +120,7 @@ class Answers:
                 for path, attributes in asked.rebound.items()
                 for attribute, was in attributes.items()
             )
+            and all(self.mentions.sets(option) == was for option, was in asked.options.items())
             and all(self.mentions.data_is_moved == was for was in asked.data.values())
             and all(self.mentions.is_application == was for was in asked.applications.values())
         )

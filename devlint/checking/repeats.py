@@ -173,6 +173,7 @@ def joined(questions: Iterable[Asked]) -> Asked | None:
             and _take(found.cuda, asked.cuda)
             and _take(found.defaults, asked.defaults)
             and _take(found.hosts, asked.hosts)
+            and _take(found.options, asked.options)
             and _take(found.data, asked.data)
             and _take(found.applications, asked.applications)
             and all(

@@ -18,6 +18,7 @@ class Asked:
     hosts: whether what runs a file leaves the choice of the host.
     named: by a file, whether another one names what it defines.
     rebound: by a file, "Class.attribute", whether another one assigns that from outside.
+    options: by an option and a value, "fast=True", whether something sets it so.
     data: whether data sets of the project below a directory move what they hold.
     applications: whether a project is run where it is, and nobody installs it.
     """
@@ -32,5 +33,6 @@ class Asked:
     hosts: dict[str, bool] = field(default_factory=dict)
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
     rebound: dict[str, dict[str, bool]] = field(default_factory=dict)
+    options: dict[str, bool] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)
     applications: dict[str, bool] = field(default_factory=dict)

@@ -130,8 +130,8 @@ class _Walk:
                 self.errors.append(self.error(path, "is not a regular file"))
 
     def drop_links(self) -> None:
-        """Take each file once: a link that a directory has to a file which is found as well, or which
-        another link stands for, is the same code."""
+        """Take each file once: a link in a directory is the same code as the file that it stands
+        for, where that is found, too, or another link to it."""
         links = set(self.links)
         own = (path for path in self.found if links and path not in links)
         known = {_identity(path) for path in own} - {None}

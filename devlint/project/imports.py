@@ -342,6 +342,13 @@ class Project:
             known[attribute] = self._mentions.rebinds(attribute, file)
         return known[attribute]
 
+    def sets_option(self, option: str) -> bool:
+        """Whether something in the project sets an option so: `fast=True`."""
+        known = self.asked.options
+        if option not in known:
+            known[option] = self._mentions.sets(option)
+        return known[option]
+
     def moves_data(self) -> bool:
         """Whether a data set of the project moves what it holds."""
         known = self.asked.data
@@ -435,6 +442,10 @@ class Importer:
         """Whether another file of the project gives an object of a class a value of its own under
         an attribute: `Class.attribute`, of a class of this file."""
         return self.project.rebinds_elsewhere(attribute, self.project.root / path)
+
+    def sets_option(self, option: str) -> bool:
+        """Whether something in the project sets an option so: `fast=True`."""
+        return self.project.sets_option(option)
 
     def moves_data(self) -> bool:
         """Whether a data set of the project moves what it holds."""

@@ -42,6 +42,24 @@ def is_assigned_outside(text: bytes, name: bytes) -> bool:
     return any(found[1] != b"self" for found in re.finditer(target, text))
 
 
+_OFF = rb"False|false|None|null|0"
+_ON = rb"True|true|1"
+
+
+def sets_option(text: bytes, name: bytes, value: bool) -> bool:
+    """Whether a file may give an option this value: by a keyword, an assignment, an entry of a
+    configuration, or from the command line. One that is handed on under its own name is set by
+    whoever set it before; what a function declares, by nobody."""
+    same, contrary = (_ON, _OFF) if value else (_OFF, _ON)
+    own = rb"(?:[\w.]+\.)?" + name + rb"\b"
+    given = rb"[ \t]*(?!(?:" + contrary + rb")\b|" + own + rb"|[=\s])"
+    keyword = rb"\b" + name + rb"[ \t]*(?::[ \t]*[\w.\[\], |]+)?=" + given
+    entry = rb"[\"']" + name + rb"[\"']:" + given
+    line = rb"^[ \t-]*" + name + rb":[ \t]*(?:" + same + rb")\b"
+    asked = rb"--(?:no-|no_)?" + name.replace(b"_", rb"[-_]") + rb"\b"
+    return re.search(rb"|".join((keyword, entry, line, asked)), text, re.M) is not None
+
+
 def _body_at(text: bytes, start: int) -> bytes:
     """The lines from there on that are indented or empty."""
     end = start
@@ -87,6 +105,18 @@ class Mentions:
             and is_assigned_outside(text, name)
             and re.search(rb"\b" + re.escape(owner) + rb"\b", text) is not None
             for each, text in self._texts.items()
+        )
+
+    def sets(self, option: str) -> bool:
+        """Whether a file that is no test may set an option so: `fast=True`. Where there is too much
+        to look through, one does."""
+        name, _, value = option.partition("=")
+        literals = {name.encode(), name.replace("_", "-").encode()}
+        return not self._texts or any(
+            any(each in text for each in literals)
+            and not _TEST.search(file.relative_to(self.root).as_posix())
+            and sets_option(text, name.encode(), value == "True")
+            for file, text in self._texts.items()
         )
 
     @cached_property

@@ -24,7 +24,7 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
-from devlint.project.mentions import has_moving_data, is_assigned_outside
+from devlint.project.mentions import has_moving_data, is_assigned_outside, sets_option
 from devlint.project.programs import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
@@ -110,6 +110,11 @@ class Files:
             for f in self.modules.values()
             if f.path != path
         )
+
+    def sets_option(self, option: str) -> bool:
+        name, _, value = option.partition("=")
+        texts = (file.text.encode() for file in self.modules.values())
+        return any(sets_option(text, name.encode(), value == "True") for text in texts)
 
     def moves_data(self) -> bool:
         texts = (file.text.encode() for file in self.modules.values())

@@ -43,6 +43,7 @@ WEIGHTS: Mapping[AssumptionKind, float] = {
     K.VALUE_HAS_DIMENSIONS: 0.6,
     K.GIVEN_TENSOR_HAS_DIMENSIONS: 0.85,
     K.MODULE_REFUSES_NUMBERS: 0.9,
+    K.OPTION_IS_TURNED_ON: 0.9,
     K.BRANCH_TAKEN: 0.9,
     K.KEPT_VALUE_IS_OF_BRANCH: 0.6,
     K.BRANCHES_COMBINE: 0.6,
@@ -132,6 +133,7 @@ OF_CALLERS = frozenset(
 # a module's move, 3 of 20 (`benchmarks/labels`).
 LEFT_OPEN = frozenset(
     {
+        K.OPTION_IS_TURNED_ON,
         K.BRANCH_TAKEN,
         K.KEPT_VALUE_IS_OF_BRANCH,
         K.LONG_STORY_HOLDS,

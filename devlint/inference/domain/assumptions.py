@@ -44,6 +44,7 @@ class AssumptionKind(str, enum.Enum):
     MODULE_REFUSES_NUMBERS = "module-refuses-numbers"
 
     # What runs
+    OPTION_IS_TURNED_ON = "option-is-turned-on"
     BRANCH_TAKEN = "branch-taken"
     KEPT_VALUE_IS_OF_BRANCH = "kept-value-is-of-branch"
     BRANCHES_COMBINE = "branches-combine"
@@ -170,6 +171,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.GIVEN_TENSOR_HAS_DIMENSIONS: "The same, of a tensor that a module's constructor is given: a "
     "number would be handed in as one.",
     K.MODULE_REFUSES_NUMBERS: "A module refuses a tensor without dimensions from the host.",
+    K.OPTION_IS_TURNED_ON: "An option is turned on that is off by default, though nothing in the "
+    "project does.",
     K.BRANCH_TAKEN: "A value is what one of several branches left.",
     K.KEPT_VALUE_IS_OF_BRANCH: "The same of what a module keeps, or of which of its modules it is "
     "that it calls: that goes by what it was made with, as where it is does.",

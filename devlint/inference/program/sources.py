@@ -47,6 +47,9 @@ class Importer(Protocol):
         """Whether another file of the project gives an object of a class a value of its own under
         an attribute: `Class.attribute`, of a class of this file."""
 
+    def sets_option(self, option: str) -> bool:
+        """Whether something in the project sets an option so: `fast=True`."""
+
     def moves_data(self) -> bool:
         """Whether a data set of the project moves what it holds."""
 

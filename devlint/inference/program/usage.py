@@ -150,6 +150,18 @@ def left_at_default(function: Function, parameter: str) -> bool:
     return importer is not None and not importer.is_named_elsewhere(name, unit.source.path)
 
 
+def hands_in(function: Function, parameter: str) -> bool:
+    """Some call in the file, of what is named like the function, hands it this parameter by
+    position, whatever that is."""
+    calls = function.unit.kept(_Calls).called(function.name)
+    place = function.positional.index(parameter) if parameter in function.positional else -1
+    return place >= 0 and any(
+        sum(arg.keyword is None for arg in call.args) > place
+        or any(arg.star == "*" for arg in call.args)
+        for call in calls
+    )
+
+
 class _Calls:
     """The calls of a file, by the name of what they call; all is counted in one walk."""
 
@@ -170,6 +182,10 @@ class _Calls:
                     defined.append(node.name.value)  # type: ignore[attr-defined]
                 waiting += parts(node)
         self._names, self._defined = Counter(names), Counter(defined)
+
+    def called(self, name: str) -> list[cst.Call]:
+        """The calls of whatever has this name."""
+        return self._by_name[name]
 
     def all_of(self, name: str) -> list[cst.Call]:
         """The calls of what has this name; none if it is read otherwise: who calls it is open."""

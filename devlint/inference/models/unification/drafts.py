@@ -11,6 +11,7 @@ from devlint.inference.facts import MeetingKind
 from devlint.inference.models.unification.authority import decider
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import MeetingDraft, Meetings, Operand
+from devlint.inference.program.options import turned_on
 
 
 def note(
@@ -37,7 +38,9 @@ def note(
         if not (guessed and tensor.is_sure and other.is_sure):
             return
     caught = frame.control.caught
-    drafts[key] = MeetingDraft(node, kind, operation, *left, *right, assumptions, inside, caught)
+    when = (*frame.state.when, *tensor.when, *other.when)
+    assumed = (*assumptions, *turned_on(frame, when))
+    drafts[key] = MeetingDraft(node, kind, operation, *left, *right, assumed, inside, caught)
 
 
 def is_told(draft: MeetingDraft) -> bool:

@@ -1,0 +1,83 @@
+"""Options: flags of a function, or of the object of a method, and who sets them.
+
+    def shift(self, x, causal=False):
+        if causal:
+            ...
+
+What stands in the branch runs for those alone who say `causal=True`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind
+from devlint.inference.domain.host import Const
+from devlint.inference.domain.path_conditions import TRUE, Literal, PathCondition
+from devlint.inference.domain.value import Value
+from devlint.inference.program.assumption_sites import of_code
+from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.frames import Frame
+from devlint.inference.program.usage import hands_in
+from devlint.inference.syntax.text import code, dotted
+
+
+def turned_on(frame: Frame, when: PathCondition) -> Iterator[Assumption]:
+    """The assumption that somebody sets the options which lead where these facts hold, as nothing
+    in the project does."""
+    importer = frame.unit.context.importer
+    for fact in when if importer is not None else ():
+        option = _option_of(frame, fact)
+        if option and importer is not None and not importer.sets_option(option):
+            message = f"somebody sets `{option}`, though nothing in the project does"
+            yield of_code(frame, AssumptionKind.OPTION_IS_TURNED_ON, message)
+            return
+
+
+def _option_of(frame: Frame, fact: Literal) -> str:
+    """The option that has to be set for this to hold, `causal=True`; "" where it holds by
+    default, or is no option."""
+    predicate, is_so, value = fact
+    subject = predicate.subject
+    if not isinstance(subject, tuple) or subject[0] != "bool" or not isinstance(subject[1], str):
+        return ""
+    if predicate.born or value != TRUE:
+        return ""
+    name, default = _default(frame, subject[1])
+    if type(default) is not Const or type(default.value) is not bool or default.value is is_so:
+        return ""
+    return f"{name}={is_so}"
+
+
+def _default(frame: Frame, path: str) -> tuple[str, Value | None]:
+    """The option that a path stands for, and its default."""
+    function = frame.function
+    if function is None:
+        return path, None
+    if "." not in path:
+        return path, _unless_given(function, path)
+    owner, _, attribute = path.partition(".")
+    return _kept(function.info, attribute) if owner == "self" and function.info else (path, None)
+
+
+def _kept(info: ClassInfo, attribute: str) -> tuple[str, Value | None]:
+    """`self.causal = causal` in a constructor, and nowhere else; or `self.causal = False`."""
+    assigned = [
+        (each.methods.get("__init__"), suite, value)
+        for each in info.lineage()
+        for suite, value in each.assigned.get(attribute, ())
+    ]
+    if len(assigned) != 1:
+        return attribute, None
+    built, suite, value = assigned[0]
+    if built is None or built.node.body is not suite:
+        return attribute, None
+    written = code(value)
+    if written in ("True", "False"):
+        return attribute, Const(written == "True")
+    return dotted(value), built.defaults.get(dotted(value))
+
+
+def _unless_given(function: Function, parameter: str) -> Value | None:
+    """The default of a parameter, if no call in the file gives another value by position."""
+    return None if hands_in(function, parameter) else function.defaults.get(parameter)
