@@ -10,5 +10,9 @@ CONVERTERS = frozenset({"tensor", "as_tensor", "asarray", "from_numpy"})
 FROM_HOST = frozenset({"from_numpy", "frombuffer", "from_file"})
 
 
+# What leaves a tensor where it is.
+LEAVING = frozenset({"as_tensor", "asarray"})
+
+
 # Those that take a list or a number: a tensor only beside others.
 OF_DATA = frozenset({"tensor", "as_tensor", "asarray"})

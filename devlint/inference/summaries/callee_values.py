@@ -79,12 +79,27 @@ def _object(binding: Binding, value: Instance) -> Instance:
     if binding.holder is not None and value is _own_object(binding):
         return binding.holder  # `return self`
     if type(value.place) is not Variable or value.place not in binding.places:
-        return value
+        return _made_of(binding, value)
     moved = replaced(value, binding.places[value.place].place, value.origin, None)
     moved.given = None  # its constructor's arguments are none of the caller's
     held = _tensor(binding, value.tensor) if value.tensor is not None else None
     moved.tensor = held if type(held) is Tensor else None
     return moved
+
+
+def _made_of(binding: Binding, value: Instance) -> Instance:
+    """An object that the callee made of what it was given: `def build(device): return Net(device)`
+    makes one of this call's device."""
+    if value.module or not any(_is_handed(binding, t) for t in (value.given or {}).values()):
+        return value
+    copy = replaced(value, value.place, value.origin, None)
+    held = ((v, _tensor(binding, t)) for v, t in (value.given or {}).items())
+    copy.given = {v: t for v, t in held if type(t) is Tensor}
+    return copy
+
+
+def _is_handed(binding: Binding, tensor: Tensor) -> bool:
+    return type(tensor.place) is Variable and tensor.place in binding.places
 
 
 def _own_object(binding: Binding) -> Instance | None:

@@ -12,6 +12,7 @@ from devlint.inference.domain.placement import CPU, Device, Variable, VariableKi
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, Tensor
 from devlint.inference.models.current_device import strays
+from devlint.inference.models.factories import LEAVING
 from devlint.inference.models.unification.accelerated_code import (
     in_test,
     leaves_host,
@@ -147,14 +148,15 @@ def _is_likened(step: Provenance) -> bool:
 
 
 def _was_array(tensor: Tensor) -> bool:
-    """`if isinstance(x, np.ndarray): x = torch.from_numpy(x)`, `x` being handed in."""
+    """`if isinstance(x, np.ndarray): x = torch.from_numpy(x)`, `x` being handed in; or what leaves
+    a tensor where it is, `torch.as_tensor(x)`."""
     step = tensor.origin.root if tensor.origin is not None else None
-    return (
-        step is not None
-        and type(step.before) is Variable
-        and isinstance(step.node, cst.Call)
-        and dotted(step.node.func).endswith("from_numpy")
-    )
+    if step is None or not isinstance(step.node, cst.Call):
+        return False
+    made, given = dotted(step.node.func).rpartition(".")[2], step.rival
+    if made in LEAVING and type(given) is Tensor:
+        return type(given.place) is Variable and given.place.parameter and not _is_no_tensor(given)
+    return type(step.before) is Variable and made == "from_numpy"
 
 
 def answers_to_callers(frame: Frame, tensor: Tensor) -> bool:
@@ -164,3 +166,7 @@ def answers_to_callers(frame: Frame, tensor: Tensor) -> bool:
     if type(place) is not Variable or place.kind is not VariableKind.INPUT or function is None:
         return False
     return function.is_local and any(place is p.variable for p in function.parameters)
+
+
+def _is_no_tensor(tensor: Tensor) -> bool:
+    return tensor.evidence is not None and tensor.evidence.is_host
