@@ -28,7 +28,7 @@ class OpenFindings:
             finding, given = told.finding, told.given
             assert given is not None
             verdict = self.feeds.verdict(given)
-            if verdict.is_met and given.of_module:
+            if verdict.is_shown:
                 finding = _without(finding, AssumptionKind.CALLER_IS_ACCELERATED)
             kept = [_shown(each) if verdict.rises else each for each in finding.assumptions]
             against = (

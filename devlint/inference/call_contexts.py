@@ -86,11 +86,12 @@ class Feed:
 @dataclass(frozen=True, slots=True)
 class Verdict:
     """What the calls in sight say: what is to be assumed against them, that one of them hands in
-    what it takes, or that so what was only possible is shown."""
+    what it takes, that so what was only possible is shown, or that nothing rests on callers."""
 
     against: tuple[tuple[AssumptionKind, str], ...] = ()
     is_met: bool = False
     rises: bool = False
+    is_shown: bool = False
 
 
 SILENT = Verdict()
@@ -124,7 +125,7 @@ class Feeds:
             shown = {Fed.TENSOR} if given.as_index else {Fed.TENSOR, Fed.ROW}
             is_tensor = bool(shown & found.of_calls) or not given.may_be_array
             rises = given.waits and is_tensor and Fed.HOST not in found.all
-            return Verdict(is_met=True, rises=rises)
+            return Verdict(is_met=True, rises=rises, is_shown=given.of_module)
         if Fed.OPEN in found.all or Fed.DEVICE in found.all:
             return SILENT
         if given.inner and Fed.CALLER not in found.all:
@@ -186,7 +187,8 @@ class Feeds:
                     found.add(feed.source, named)
                     continue
                 if feed.source is Fed.INPUT:
-                    found.add(self._of_input(through), named)
+                    for source in self._of_input(through):
+                        found.add(source, named)
                     continue
                 if not through.is_private:
                     found.add(Fed.CALLER, named)
@@ -199,21 +201,25 @@ class Feeds:
                         waiting.append((through, named))
         return found
 
-    def _of_input(self, given: Given, seen: frozenset[str] = frozenset()) -> Fed:
-        """Where an input of a module's own method is: on the host, if all calls in sight hand it in
-        from there; with the module, if one shows it, or the method brings it together with what the
-        module has, or is `forward`; else open."""
+    def _of_input(self, given: Given, seen: frozenset[str] = frozenset()) -> set[Fed]:
+        """Where an input of a module's own method comes from: with the module, if a call in sight
+        shows it, or the method brings it together with what the module has, or is `forward` and not
+        only called on the host; else where its callers have it."""
         outer = seen | {given.function}
-        found = {
-            self._of_input(feed.through, outer)
-            if feed.source is Fed.INPUT and feed.through and feed.through.function not in outer
-            else feed.source
-            for feed in self._feeds.get(given.function, ())
-            if feed.parameter == given.parameter
-        }
+        found: set[Fed] = set()
+        for feed in self._feeds.get(given.function, ()):
+            through = feed.through
+            if feed.parameter != given.parameter:
+                continue
+            if feed.source is Fed.INPUT and through and through.function not in outer:
+                found |= self._of_input(through, outer)
+            else:
+                found.add(feed.source)
         if found == {Fed.HOST}:
-            return Fed.HOST
-        return Fed.DEVICE if given.called == "forward" or found & _ON_DEVICE else Fed.OPEN
+            return found
+        if given.called == "forward" or found & _ON_DEVICE:
+            return {Fed.DEVICE}
+        return found or {Fed.CALLER}
 
     def _of(self, given: Given, exact: bool) -> tuple[list[Feed], bool]:
         """What calls hand to a parameter, and whether that is known by name alone."""

@@ -1,8 +1,8 @@
 """What the texts of a project's files tell: the names that they use, since what none of them uses
 nothing in sight calls; and whether data sets move what they hold.
 
-A test is no user, nor is an import that nothing follows, but for one of a package's front; a
-comment uses nothing.
+A test is no user, nor is an import that nothing follows, but for one of a package's front, if
+others install it; a comment uses nothing.
 """
 
 from __future__ import annotations
@@ -147,7 +147,8 @@ class Mentions:
         literal = name.encode()
         found = 0
         for file, text in self._texts.items():
-            if literal in text and _uses(file.relative_to(self.root), text, literal):
+            named = file.relative_to(self.root)
+            if literal in text and _uses(named, text, literal, not self.is_application):
                 yield file
                 found += 1
                 if found == 2:
@@ -160,14 +161,15 @@ _IMPORT = re.compile(
 )
 
 
-def _uses(file: Path, text: bytes, name: bytes) -> bool:
+def _uses(file: Path, text: bytes, name: bytes, is_installed: bool) -> bool:
     """Whether a file uses a name that another one defines."""
     places = [each.start() for each in re.finditer(rb"\b" + re.escape(name) + rb"\b", text)]
     if file.suffix != ".py" or not places:
         return bool(places)
     if _TEST.search(file.as_posix()) or _means_its_own(text, name):
         return False
-    imports = [] if file.name == "__init__.py" else [i.span() for i in _IMPORT.finditer(text)]
+    offers = is_installed and file.name == "__init__.py"
+    imports = [] if offers else [each.span() for each in _IMPORT.finditer(text)]
     return any(
         b"#" not in text[text.rfind(b"\n", 0, place) + 1 : place]
         and not any(start <= place < end for start, end in imports)

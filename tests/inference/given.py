@@ -202,6 +202,7 @@ def after(verdict: Verdict, fact: Meeting | HostRead) -> Assumptions:
     kept = [
         replace(each, kind=shown) if verdict.rises and each.kind in SHOWN_BY_CALLS else each
         for each in fact.assumptions
+        if not (verdict.is_shown and each.kind is shown)
     ]
     against = [Assumption(kind, fact.site, message) for kind, message in verdict.against]
     return (*kept, *against)

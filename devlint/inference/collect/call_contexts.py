@@ -78,9 +78,10 @@ def is_callers_own(frame: Frame, place: Placement) -> bool:
     function = frame.function
     if function is None or function.info is None or holds("framework-method", function.name):
         return False
-    own = place in {each.variable for each in function.parameters if not each.is_device}
-    own = own and place is not None and _works_with_module(function)
-    return own and place not in _brought_home(frame, function.info)
+    own = (p for p in function.parameters if not p.is_device and type(p.value) is not Instance)
+    is_own = place is not None and place in {each.variable for each in own}
+    is_own = is_own and _works_with_module(function)
+    return is_own and place not in _brought_home(frame, function.info)
 
 
 def note_home(frame: Frame) -> None:

@@ -116,7 +116,22 @@ def _compared(node: cst.Comparison, target: cst.ComparisonTarget) -> Test:
     else:
         subject = (symbol, left, right)
         if_so, if_not = [(subject, True, TRUE, names)], [(subject, False, TRUE, names)]
+    filled = _asks_whether_filled(symbol, left, right)
+    if filled is not None:
+        if_so.append((("bool", filled[0]), filled[1], TRUE, names))
+        if_not.append((("bool", filled[0]), not filled[1], TRUE, names))
     return (if_so, if_not) if is_so else (if_not, if_so)
+
+
+def _asks_whether_filled(
+    symbol: str, left: Hashable, right: Hashable
+) -> tuple[Hashable, bool] | None:
+    """`len(rows) == 0` asks what `not rows` does: of what, and whether it is filled where that is
+    so."""
+    if not (isinstance(left, tuple) and left[:2] == (cst.Call, "len") and len(left) == 3):
+        return None
+    filled = {("is", "0"): False, ("<", "1"): False, (">", "0"): True}.get((symbol, str(right)))
+    return None if filled is None else (left[2], filled)
 
 
 def _is_literal(node: cst.BaseExpression) -> bool:

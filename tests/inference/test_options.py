@@ -1,0 +1,72 @@
+"""What stands in a branch that an option opens is for those who set the option: where nothing in the
+project does, that somebody does is an assumption."""
+
+import pytest
+from given import given
+
+ATTENTION = """
+class Attention(nn.Module):
+    def __init__(self, n, causal=False, exact=True):
+        super().__init__()
+        self.proj = nn.Linear(n, n)
+        self.causal = causal
+        self.exact = exact
+        self.traced = False
+
+    def forward(self, x, noisy=False, mode="plain"):
+        x = self.proj(x)
+        extra = None
+        if {test}:
+            extra = torch.ones(4)
+        if extra is not None:
+            x = x * extra
+        return x
+"""
+
+
+def assumed(test: str, other: str = "") -> list[str]:
+    """What the contradiction in the branch rests on."""
+    facts = given(ATTENTION.format(test=test), {"other.py": other})
+    return [each.kind.value for found in facts.meetings for each in found.assumptions]
+
+
+@pytest.mark.parametrize("test", ["self.causal", "noisy", "self.traced", "not self.exact"])
+def test_an_option_that_nothing_sets(test):
+    assert assumed(test) == ["option-is-turned-on"]
+
+
+@pytest.mark.parametrize("test", ["self.exact", "not self.causal", "x.dim() == 2", "not noisy"])
+def test_what_runs_by_default_rests_on_nothing(test):
+    assert assumed(test) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "net = Attention(3, causal=True)",
+        "net = Attention(3, causal=args.is_causal)",
+        "net.causal = True",
+        "parser.add_argument('--causal', action='store_true')",
+        "settings = {'causal': True}",
+    ],
+)
+def test_an_option_that_something_sets(other):
+    assert assumed("self.causal", other) == []
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        "def build(n, causal: bool = False):\n    return Attention(n, causal=causal)",
+        "net = Attention(3, causal=args.causal)",
+        "settings = {'causal': False}",
+    ],
+)
+def test_who_hands_it_on_or_leaves_it_off_does_not_set_it(other):
+    assert assumed("self.causal", other) == ["option-is-turned-on"]
+
+
+def test_a_call_in_the_file_that_gives_it_by_position():
+    calls = "\n\ndef run(net, x):\n    return net.forward(x, True)\n"
+    facts = given(ATTENTION.format(test="noisy") + calls)
+    assert [m.assumptions for m in facts.meetings] == [()]
