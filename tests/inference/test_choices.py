@@ -572,3 +572,33 @@ def test_equality_with_none_asks_what_identity_does(equal):
     facts = given(code)
     assert syncs(facts) == []
     assert reveals(facts) == reveals(given(code.replace("==", "is")))
+
+
+@pytest.mark.parametrize(
+    ("test", "contradicts"),
+    [
+        ("len(pairs) == 0", False),
+        ("not len(pairs) > 0", False),
+        ("len(pairs) < 1", False),
+        ("len(pairs) == 1", True),
+        ("len(rows) == 0", True),
+    ],
+)
+def test_a_container_without_elements_is_false(test, contradicts):
+    code = f"""
+class Graph:
+    def __init__(self, device):
+        self.device = device
+
+    def edges(self, pairs):
+        if not pairs:
+            return torch.ones(0, 8, device=self.device), torch.ones(4)
+        return torch.ones(3, device=self.device), torch.ones(4, device=self.device)
+
+    def solve(self, pairs, rows):
+        weights, edges = self.edges(pairs)
+        if {test}:
+            return None
+        return weights + edges
+"""
+    assert any("edges@cpu" in each for each in met(code)) is contradicts

@@ -1,5 +1,5 @@
-"""An argument of a module's method is where the module is if the method brings it together with what
-the module has, or is `forward`. Any other is where the callers have it."""
+"""An argument of a module's method is where the module is if the method brings it together with
+what the module has, or is `forward`. Any other is where the callers have it."""
 
 import pytest
 from given import meetings, settled

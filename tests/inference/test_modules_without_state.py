@@ -34,9 +34,8 @@ class Scale(nn.Module):
     ],
 )
 def test_a_loss_that_was_given_no_weight_is_everywhere(given, is_wrong):
-    code = (
-        f"def loss(x, y):\n    criterion = Focal({given})\n    return criterion(x.cuda(), y.cuda())"
-    )
+    made = f"def loss(x, y):\n    criterion = Focal({given})\n"
+    code = made + "    return criterion(x.cuda(), y.cuda())"
     assert bool(met(FOCAL + code)) is is_wrong
 
 

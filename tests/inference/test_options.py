@@ -1,5 +1,5 @@
-"""What stands in a branch that an option opens is for those who set the option: where nothing in the
-project does, that somebody does is an assumption."""
+"""What stands in a branch that an option opens is for those who set the option: where nothing in
+the project does, that somebody does is an assumption."""
 
 import pytest
 from given import given

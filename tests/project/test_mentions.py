@@ -108,3 +108,41 @@ def test_a_class_of_rows_is_read_line_by_line_whatever_ends_a_line(tmp_path):
     assert not Mentions(tmp_path).data_is_moved  # a move behind the class is not in it
     (tmp_path / "rows.py").write_bytes("\r\n".join([*lines, "        return x.cuda()"]).encode())
     assert Mentions(tmp_path).data_is_moved
+
+
+def test_the_front_of_what_nobody_installs_offers_nothing(tmp_path):
+    files = {
+        "net__front_dot_py": "from net.parts import crop",
+        "net__parts_dot_py": "def crop(x): pass",
+        "run_dot_py": "if __name__ == '__main__':\n    pass",
+    }
+    assert not project(tmp_path, **files).elsewhere("crop", tmp_path / "net" / "parts.py")
+    installed = project(tmp_path, **files, setup_dot_py="setup()")
+    assert installed.elsewhere("crop", tmp_path / "net" / "parts.py")
+
+
+@pytest.mark.parametrize(
+    ("text", "sets"),
+    [
+        ("f(x, fast=True)", True),
+        ("f(x, fast=use_fast)", True),
+        ("net.fast = True", True),
+        ("parser.add_argument('--fast')", True),
+        ("options = {'fast': True}", True),
+        ("def f(x, fast: bool = False): pass", False),
+        ("f(x, fast=fast)", False),
+        ("self.fast = args.fast", False),
+        ("f(x, fast=False, slow=True)", False),
+        ("if fast == 3: pass", False),
+        ("f(breakfast=True)", False),
+    ],
+)
+def test_an_option_is_set_by_who_gives_it_a_value_of_their_own(tmp_path, text, sets):
+    assert project(tmp_path, a_dot_py=text).sets("fast=True") is sets
+    assert not project(tmp_path, a_dot_py="", tests__a_dot_py=text).sets("fast=True")
+
+
+def test_a_configuration_sets_an_option_and_a_default_may_be_turned_off(tmp_path):
+    assert project(tmp_path, a_dot_yaml="fast: true\nnorm: false").sets("fast=True")
+    assert project(tmp_path, a_dot_yaml="fast: true\nnorm: false").sets("norm=False")
+    assert not project(tmp_path, a_dot_yaml="fast: false\nnorm: true").sets("fast=True")
