@@ -52,3 +52,22 @@ def check(wrap, net):
     return torch.allclose(model(x), x)
 """
     assert met(code) == ["input: x@cpu model model@cuda likely"]
+
+
+def test_a_module_may_hold_others_of_its_own_class():
+    code = """
+class Tree(nn.Module):
+    def __init__(self, depth, kind):
+        super().__init__()
+        self.left = Tree(depth - 1, kind) if depth > 0 else None
+        {more}
+
+    def forward(self, x):
+        return self.{used}(x)
+
+def run(x):
+    return Tree(3, "a")(x.cuda())
+"""
+    assert met(code.format(more="self.kind = kind", used="left")) == []
+    found = met(code.format(more="self.leaf = nn.Linear(3, 3)", used="leaf"))
+    assert [each.partition("@")[0] for each in found] == ["input: Tree(3, \"a\")"]

@@ -117,12 +117,13 @@ def replaced(
     return copy
 
 
-def stateful(frame: Frame, module: Instance) -> bool:
-    """Whether a module may hold parameters or buffers."""
+def stateful(frame: Frame, module: Instance, above: frozenset[ClassInfo] = frozenset()) -> bool:
+    """Whether a module may hold parameters or buffers. `above`: the classes of those that it is
+    part of, as far as they are asked: what a class holds of its own kind adds nothing."""
     if module.items is not None:
         held = module.items.items
         parts = held if held is not None else alternatives(module.items.any())
-        return any(stateful(frame, v) if type(v) is Instance else True for v in parts)
+        return any(stateful(frame, v, above) if type(v) is Instance else True for v in parts)
     if module.library:
         knowledge = frame.unit.context.knowledge
         if not module.module and knowledge.class_(module.library) is not None:
@@ -131,35 +132,43 @@ def stateful(frame: Frame, module: Instance) -> bool:
         if known is not None and known.stateful == "weight":
             return bool(module.name)  # a loss that was given no weight
         return known is None or known.stateful != "never"
-    lineage = module.info.lineage() if module.info is not None else ()
-    return not lineage or any(_adds_state(frame, each, module.stateless_given) for each in lineage)
+    lineage = module.info.lineage() if module.info is not None else []
+    given, around = module.stateless_given, above.union(lineage)
+    return not lineage or any(
+        _adds_state(frame, each, given, around) for each in lineage if each not in above
+    )
 
 
 WITHOUT_STATE = (Const, Host, FunctionValue, DeviceValue)
 
 
-def _adds_state(frame: Frame, info: ClassInfo, stateless_given: frozenset[cst.CSTNode]) -> bool:
+def _adds_state(
+    frame: Frame,
+    info: ClassInfo,
+    stateless_given: frozenset[cst.CSTNode],
+    above: frozenset[ClassInfo],
+) -> bool:
     """Whether a class of the project may register anything, as far as its own methods show, in a
-    module whose constructor was not given some of its parameters."""
+    module whose constructor was given nothing with state for some of its parameters."""
     for base in info.bases:
         known = type(base) is External and base.name in ("torch.nn.Module", "builtins.object")
         if not known and type(base) is not ClassInfo:
             return True
+    if info.writers.keys() != info.attributes.keys() or info.says("registering-text"):
+        return True
     held = [v for value in info.attributes.values() for v in alternatives(value)]
-    return (
-        any(_may_hold(frame, value, stateless_given) for value in held)
-        or info.writers.keys() != info.attributes.keys()
-        or info.says("registering-text")
-    )
+    return any(_may_hold(frame, v, above) for v in held if not _is_made_of(v, stateless_given))
 
 
-def _may_hold(frame: Frame, value: Value, stateless_given: frozenset[cst.CSTNode]) -> bool:
-    if stateless_given and type(value) in (Instance, Tensor):
-        origin = getattr(value, "origin", None)
-        if origin is not None and origin.root.node in stateless_given:
-            return False  # `self.loss = nn.NLLLoss(weight=weight)`, and `weight` is None
+def _is_made_of(value: Value, given: frozenset[cst.CSTNode]) -> bool:
+    """`self.loss = nn.NLLLoss(weight=weight)`, of what the constructor was given."""
+    origin = value.origin if type(value) is Instance or type(value) is Tensor else None
+    return origin is not None and origin.root.node in given
+
+
+def _may_hold(frame: Frame, value: Value, above: frozenset[ClassInfo]) -> bool:
     if type(value) is Instance and value.module:
-        return stateful(frame, value)
+        return stateful(frame, value, above)
     plain = type(value) is Tensor and value.evidence is None and not value.traits & PARAMETER
     return not (plain or type(value) in WITHOUT_STATE)
 
