@@ -70,4 +70,4 @@ def run(x):
 """
     assert met(code.format(more="self.kind = kind", used="left")) == []
     found = met(code.format(more="self.leaf = nn.Linear(3, 3)", used="leaf"))
-    assert [each.partition("@")[0] for each in found] == ["input: Tree(3, \"a\")"]
+    assert [each.partition("@")[0] for each in found] == ['input: Tree(3, "a")']

@@ -177,7 +177,7 @@ class Schedule(nn.Module):
         super().__init__()
         self.alphas = torch.linspace(0, 1, 10)
 
-    def step(self, x: torch.Tensor, t):
+    def forward(self, x: torch.Tensor, t):
         return self.alphas[{index}] * x
 """
     (product,) = [m for m in met(code) if " * " in m]
@@ -439,7 +439,7 @@ class Loss(nn.Module):
 def test_a_bound_taken_from_a_tensor_does_not_make_it_a_number(most):
     code = f"""
 class Mask(nn.Module):
-    def of(self, lengths, most=None):
+    def forward(self, lengths, most=None):
         if most is None:
             most = {most}
         return torch.arange(0, most) < lengths.unsqueeze(-1)

@@ -83,7 +83,7 @@ def test_a_buffer_that_is_resized_is_no_placeholder_any_more():
             super().__init__()
             self.buffer = torch.empty(0)
 
-        def step(self, scores: torch.Tensor):
+        def forward(self, scores: torch.Tensor):
             {}
             return scores + self.buffer
     """

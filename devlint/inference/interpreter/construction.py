@@ -205,18 +205,18 @@ def _flags_from(
             instance.fields.entries[name] = actual
 
 
-def _given_without_state(function: Function, arguments: Arguments) -> frozenset[cst.CSTNode]:
+def _given_without_state(function: Function, arguments: Arguments) -> tuple[str, ...]:
     """The parameters of a constructor that a call gives no tensor and no module, or leaves so."""
     params = function.node.params
-    found: set[cst.CSTNode] = set()
+    found: list[str] = []
     for index, each in enumerate((*params.params[1:], *params.kwonly_params)):
         name = each.name.value
         given = arguments.get(index if index < len(params.params) - 1 else -1, name)
         if given is None and not arguments.open:
             given = function.defaults.get(name)
         if given is not None and type(given) in WITHOUT_STATE:
-            found.add(each)
-    return frozenset(found)
+            found.append(name)
+    return tuple(found)
 
 
 def _given_by_name(function: Function, arguments: Arguments) -> Iterator[tuple[str, Value | None]]:

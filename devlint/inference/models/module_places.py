@@ -132,11 +132,18 @@ def stateful(frame: Frame, module: Instance, above: frozenset[ClassInfo] = froze
         if known is not None and known.stateful == "weight":
             return bool(module.name)  # a loss that was given no weight
         return known is None or known.stateful != "never"
-    lineage = module.info.lineage() if module.info is not None else []
-    given, around = module.stateless_given, above.union(lineage)
-    return not lineage or any(
-        _adds_state(frame, each, given, around) for each in lineage if each not in above
-    )
+    if module.info is None:
+        return True
+    lineage, given = module.info.lineage(), _given_without_state(module.info, module)
+    around = above.union(lineage)
+    return any(_adds_state(frame, each, given, around) for each in lineage if each not in above)
+
+
+def _given_without_state(info: ClassInfo, module: Instance) -> frozenset[cst.CSTNode]:
+    """The parameters of a module's constructor that were given no tensor and no module."""
+    built = info.method("__init__") if module.stateless_given else None
+    params = () if built is None else (*built.node.params.params, *built.node.params.kwonly_params)
+    return frozenset(each for each in params if each.name.value in module.stateless_given)
 
 
 WITHOUT_STATE = (Const, Host, FunctionValue, DeviceValue)
@@ -145,7 +152,7 @@ WITHOUT_STATE = (Const, Host, FunctionValue, DeviceValue)
 def _adds_state(
     frame: Frame,
     info: ClassInfo,
-    stateless_given: frozenset[cst.CSTNode],
+    given: frozenset[cst.CSTNode],
     above: frozenset[ClassInfo],
 ) -> bool:
     """Whether a class of the project may register anything, as far as its own methods show, in a
@@ -157,7 +164,7 @@ def _adds_state(
     if info.writers.keys() != info.attributes.keys() or info.says("registering-text"):
         return True
     held = [v for value in info.attributes.values() for v in alternatives(value)]
-    return any(_may_hold(frame, v, above) for v in held if not _is_made_of(v, stateless_given))
+    return any(_may_hold(frame, v, above) for v in held if not _is_made_of(v, given))
 
 
 def _is_made_of(value: Value, given: frozenset[cst.CSTNode]) -> bool:

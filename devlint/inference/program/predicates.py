@@ -81,7 +81,8 @@ def written_choice(node: cst.BaseExpression) -> Test:
         else:
             if_false += left[1] + right[1]
     elif isinstance(text, str):  # a name
-        if_true.append((subject, False, "None", names))
+        if_true += [(subject, False, "None", names), (("filled", text), True, TRUE, names)]
+        if_false.append((("filled", text), False, TRUE, names))
     return if_true, if_false
 
 
@@ -118,8 +119,8 @@ def _compared(node: cst.Comparison, target: cst.ComparisonTarget) -> Test:
         if_so, if_not = [(subject, True, TRUE, names)], [(subject, False, TRUE, names)]
     filled = _asks_whether_filled(symbol, left, right)
     if filled is not None:
-        if_so.append((("bool", filled[0]), filled[1], TRUE, names))
-        if_not.append((("bool", filled[0]), not filled[1], TRUE, names))
+        if_so.append((("filled", filled[0]), filled[1], TRUE, names))
+        if_not.append((("filled", filled[0]), not filled[1], TRUE, names))
     return (if_so, if_not) if is_so else (if_not, if_so)
 
 

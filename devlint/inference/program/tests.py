@@ -104,8 +104,8 @@ def seen_from(
             texts.append(text)
     if not texts:
         return once(frame, inner=True)
-    if choice.subject == ("bool", choice.names[0]) and len(choice.names) == 1:
-        return _predicate(frame, ("bool", texts[0]), tuple(paths), inner=True)
+    if choice.subject == ("filled", choice.names[0]):
+        return _predicate(frame, ("filled", texts[0]), tuple(paths), inner=True)
     born = _born(frame, paths)
     key = (function, choice.subject, *texts), born
     if key not in frame.state.choices:

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import libcst as cst
-
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.path_conditions import Sides
@@ -151,7 +149,7 @@ class Instance(Value):
         self.fields = Mapping()  # what its attributes hold, by name
         self.given: dict[Variable, Tensor] | None = None  # by the constructor's call
         # The parameters that the constructor's call gave no tensor and no module.
-        self.stateless_given: frozenset[cst.CSTNode] = frozenset()
+        self.stateless_given: tuple[str, ...] = ()
         self.tensor: Tensor | None = None  # what stands for those that a library's object holds
         self.others_move_it = False  # a global that functions move where it is
         # Others of its class for which it stands, too, where one of several is meant.
