@@ -132,11 +132,15 @@ def stateful(frame: Frame, module: Instance, above: frozenset[ClassInfo] = froze
         if known is not None and known.stateful == "weight":
             return bool(module.name)  # a loss that was given no weight
         return known is None or known.stateful != "never"
-    if module.info is None:
+    info = module.info
+    if info is None or module.stateless_given in info.stateful:
         return True
-    lineage, given = module.info.lineage(), _given_without_state(module.info, module)
+    lineage, given = info.lineage(), _given_without_state(info, module)
     around = above.union(lineage)
-    return any(_adds_state(frame, each, given, around) for each in lineage if each not in above)
+    if any(_adds_state(frame, each, given, around) for each in lineage if each not in above):
+        info.stateful.add(module.stateless_given)
+        return True
+    return False
 
 
 def _given_without_state(info: ClassInfo, module: Instance) -> frozenset[cst.CSTNode]:

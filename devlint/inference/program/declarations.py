@@ -222,6 +222,8 @@ class ClassInfo:
     moved_whole: tuple[Placement, frozenset[str]] | None = None
     parts: dict[str, Placement] = field(default_factory=dict)  # with state, by their attributes
     stateless: set[str] = field(default_factory=set)  # attributes that hold modules without any
+    # By the parameters that were given no state: its modules hold some.
+    stateful: set[tuple[str, ...]] = field(default_factory=set)
     written: str = ""  # `text`, once asked for
     filled: FilledLists | None = None  # `lists`, once asked for
     declared_tensors: dict[str, Value] | None = None  # the fields of a dataclass, once asked for
