@@ -57,7 +57,9 @@ def sets_option(text: bytes, name: bytes, value: bool) -> bool:
     entry = rb"[\"']" + name + rb"[\"']:" + given
     line = rb"^[ \t-]*" + name + rb":[ \t]*(?:" + same + rb")\b"
     asked = rb"--(?:no-|no_)?" + name.replace(b"_", rb"[-_]") + rb"\b"
-    return re.search(rb"|".join((keyword, entry, line, asked)), text, re.M) is not None
+    defined = rb"\bDEFINE_\w+\(\s*[\"']" + name + rb"[\"']"
+    ways = (keyword, entry, line, asked, defined)
+    return re.search(rb"|".join(ways), text, re.M) is not None
 
 
 def _body_at(text: bytes, start: int) -> bytes:

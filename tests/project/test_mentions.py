@@ -129,6 +129,7 @@ def test_the_front_of_what_nobody_installs_offers_nothing(tmp_path):
         ("net.fast = True", True),
         ("parser.add_argument('--fast')", True),
         ("options = {'fast': True}", True),
+        ("flags.DEFINE_bool('fast', False, 'be quick')", True),
         ("def f(x, fast: bool = False): pass", False),
         ("f(x, fast=fast)", False),
         ("self.fast = args.fast", False),
