@@ -1,0 +1,99 @@
+"""Modules that most methods of a class move before they call them, and one does not.
+
+Whoever writes `self.net.to(self.device)` in `train` and in `evaluate` does not count on somebody
+else having done so. A third method that brings its inputs to `self.device` and calls `self.net` as
+it is works only behind one of the two.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import libcst as cst
+
+from devlint.inference.domain.provenance import Site
+from devlint.inference.facts import DroppedArgument, Neglect
+from devlint.inference.program.declarations import ClassInfo, classes_of
+from devlint.inference.program.units import Unit
+from devlint.inference.syntax.text import dotted, every
+
+_LEAST = 2  # methods that move it, to make a habit of it
+
+
+def settle(unit: Unit) -> None:
+    """Note the calls of such modules."""
+    if unit.is_test:
+        return
+    for info in classes_of(unit):
+        if not info.is_module:
+            _of_class(unit, info)
+
+
+def _of_class(unit: Unit, info: ClassInfo) -> None:
+    own = [s for s in info.node.body.body if isinstance(s, cst.FunctionDef)]
+    movers: dict[tuple[str, str], dict[str, cst.Call]] = defaultdict(dict)
+    for method in own:
+        for call in every(method, cst.Call):
+            subject, goal = _move(call)
+            if subject.startswith("self.") and subject.count(".") == 1 and goal:
+                movers[subject, goal].setdefault(method.name.value, call)
+    for (subject, goal), by_method in movers.items():
+        everywhere = {name for (s, _), found in movers.items() if s == subject for name in found}
+        if len(by_method) < _LEAST or any(name.startswith("__") for name in everywhere):
+            continue
+        text = info.text
+        for method in own:
+            name = method.name.value
+            if name.startswith("__") or name in everywhere or f"self.{name}(" in text:
+                continue  # its caller may move the module
+            used = _use(method, subject, goal, everywhere)
+            if used is not None:
+                call, input_moved = used
+                unit.dropped[call] = DroppedArgument(
+                    Site(unit.source, call),
+                    name,
+                    goal,
+                    subject,
+                    Site(unit.source, next(iter(by_method.values()))),
+                    placed=Site(unit.source, input_moved),
+                    neglect=Neglect.UNMOVED,
+                )
+
+
+def _move(call: cst.Call) -> tuple[str, str]:
+    """What is moved, and where to by its name: `x.to(device)`; "" for `x.cuda()`."""
+    func = call.func
+    if not isinstance(func, cst.Attribute) or func.attr.value not in ("to", "cuda"):
+        return "", ""
+    goal = dotted(call.args[0].value) if call.args and func.attr.value == "to" else ""
+    return dotted(func.value), goal if "dtype" not in goal else ""
+
+
+def _use(
+    method: cst.FunctionDef, subject: str, goal: str, movers: set[str]
+) -> tuple[cst.Call, cst.Call] | None:
+    """The call of the module in a method that moves its inputs there, and never the module; and a
+    move of these."""
+    names, goals = {subject}, {goal}
+    for each in every(method, cst.Assign):
+        targets = {dotted(target.target) for target in each.targets}
+        if subject in targets:
+            return None  # another one
+        if dotted(each.value) == subject:
+            names |= targets
+        elif dotted(each.value) == goal:
+            goals |= targets
+    call: cst.Call | None = None
+    move: cst.Call | None = None
+    for each in every(method, cst.Call):
+        callee, (moved, to) = dotted(each.func), _move(each)
+        holder, _, called = callee.rpartition(".")
+        if moved in names or (holder == "self" and called in movers) or callee == "super":
+            return None
+        if to in goals:
+            move = move or each
+        if callee in names:
+            call = call or each
+        elif any(dotted(a.value) in names for a in each.args):
+            return None  # who gets it may move it
+    return (call, move) if call is not None and move is not None else None
