@@ -415,4 +415,20 @@ def test_a_module_that_two_methods_move_before_they_call_it_is_not_there_in_a_th
     code = TAGGER.format(first=first, result=result, second=second)
     assert neglected(code) == [Neglect.UNMOVED] * found
     assert neglected(code.replace("class Tagger:", "class Tagger(nn.Module):")) == []
+    assert neglected(code.replace("class Tagger:", "class Tagger(Base):")) == []
     assert neglected(code + "\n    def all(self, rows):\n        return self.tag(rows)\n") == []
+
+
+def test_a_hook_that_only_moves_a_module_makes_no_habit_of_it():
+    code = """
+    class Runner:
+        def begin(self):
+            self.net.to(self.device)
+
+        def end(self):
+            self.net.to(self.device)
+
+        def observe(self, rows):
+            return self.net(rows.to(self.device))
+    """
+    assert neglected(code) == []

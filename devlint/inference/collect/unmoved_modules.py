@@ -11,11 +11,12 @@ from collections import defaultdict
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.program.declarations import ClassInfo, classes_of
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import code, dotted, every
 
 _LEAST = 2  # methods that move it, to make a habit of it
 
@@ -25,28 +26,30 @@ def settle(unit: Unit) -> None:
     if unit.is_test:
         return
     for info in classes_of(unit):
-        if not info.is_module:
+        if not info.is_module and not info.node.bases:  # a base may move them, or be a framework's
             _of_class(unit, info)
 
 
 def _of_class(unit: Unit, info: ClassInfo) -> None:
     own = [s for s in info.node.body.body if isinstance(s, cst.FunctionDef)]
-    movers: dict[tuple[str, str], dict[str, cst.Call]] = defaultdict(dict)
+    movers: dict[str, dict[cst.FunctionDef, tuple[str, cst.Call]]] = defaultdict(dict)
     for method in own:
         for call in every(method, cst.Call):
             subject, goal = _move(call)
-            if subject.startswith("self.") and subject.count(".") == 1 and goal:
-                movers[subject, goal].setdefault(method.name.value, call)
-    for (subject, goal), by_method in movers.items():
-        everywhere = {name for (s, _), found in movers.items() if s == subject for name in found}
-        if len(by_method) < _LEAST or any(name.startswith("__") for name in everywhere):
+            if subject.startswith("self.") and subject.count(".") == 1:
+                movers[subject].setdefault(method, (goal, call))
+    for subject, found in movers.items():
+        goals, names = {goal for goal, _ in found.values()}, {m.name.value for m in found}
+        if len(found) < _LEAST or len(goals) > 1 or goals == {""}:
             continue
-        text = info.text
+        if any(m.name.value.startswith("__") or not _works_with(m, own, subject) for m in found):
+            continue  # who only moves it does so for all others, and a constructor for itself
+        (goal,) = goals
         for method in own:
             name = method.name.value
-            if name.startswith("__") or name in everywhere or f"self.{name}(" in text:
+            if name.startswith("__") or method in found or f"self.{name}(" in info.text:
                 continue  # its caller may move the module
-            used = _use(method, subject, goal, everywhere)
+            used = _use(method, subject, goal, names)
             if used is not None:
                 call, input_moved = used
                 unit.dropped[call] = DroppedArgument(
@@ -54,10 +57,19 @@ def _of_class(unit: Unit, info: ClassInfo) -> None:
                     name,
                     goal,
                     subject,
-                    Site(unit.source, next(iter(by_method.values()))),
+                    Site(unit.source, next(call for _, call in found.values())),
                     placed=Site(unit.source, input_moved),
                     neglect=Neglect.UNMOVED,
                 )
+
+
+def _works_with(method: cst.FunctionDef, own: list[cst.FunctionDef], subject: str) -> bool:
+    """A method calls a module itself, or another method that mentions it."""
+    called = {dotted(call.func) for call in every(method, cst.Call)}
+    return subject in called or any(
+        f"self.{each.name.value}" in called and holds("mention", code(each), subject)
+        for each in own
+    )
 
 
 def _move(call: cst.Call) -> tuple[str, str]:
