@@ -95,17 +95,17 @@ def _use(
             names |= targets
         elif dotted(each.value) == goal:
             goals |= targets
-    call: cst.Call | None = None
-    move: cst.Call | None = None
-    for each in every(method, cst.Call):
-        callee, (moved, to) = dotted(each.func), _move(each)
-        holder, _, called = callee.rpartition(".")
-        if moved in names or (holder == "self" and called in movers) or callee == "super":
+    called: cst.Call | None = None
+    moving: cst.Call | None = None
+    for call in every(method, cst.Call):
+        callee, (moved, to) = dotted(call.func), _move(call)
+        holder, _, name = callee.rpartition(".")
+        if moved in names or (holder == "self" and name in movers) or callee == "super":
             return None
         if to in goals:
-            move = move or each
+            moving = moving or call
         if callee in names:
-            call = call or each
-        elif any(dotted(a.value) in names for a in each.args):
+            called = called or call
+        elif any(dotted(a.value) in names for a in call.args):
             return None  # who gets it may move it
-    return (call, move) if call is not None and move is not None else None
+    return (called, moving) if called is not None and moving is not None else None
