@@ -26,6 +26,7 @@ from devlint.inference.collect import (
     stream_races,
     timings,
     undetached_reads,
+    unmoved_modules,
 )
 from devlint.inference.collect.module_homes import Homes
 from devlint.inference.collect.observing import observing
@@ -140,6 +141,7 @@ def finish_unit(unit: Unit) -> Facts:
     meta_leftovers.settle(unit)
     rebindings.settle(unit)
     ignored_devices.settle(unit)
+    unmoved_modules.settle(unit)
     dropped_devices.settle(unit)
     absent_backends.settle(unit)
     undetached_reads.leave(body)

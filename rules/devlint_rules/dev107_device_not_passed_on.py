@@ -31,6 +31,8 @@ _MESSAGES = {
     "and not by what it was resolved to",
     Neglect.BESIDE: f"{_HAS}works there, and yet moves to `{{callee}}`, perhaps another one",
     Neglect.CURRENT: f"{_HAS}asks no more than its type: `{{callee}}` is for the current card",
+    Neglect.UNMOVED: "`{function}` moves its inputs to `{parameter}`, and `{callee}` is wherever "
+    "it was left: others move it before they call it",
     Neglect.STREAM: "`{function}` copies to `{parameter}`, and `{callee}` is a stream of the "
     "current card, perhaps another one",
 }
@@ -45,6 +47,7 @@ _ADVICE = {
     Neglect.UNRESOLVED: "use the device that it was resolved to",
     Neglect.BESIDE: "move all to `{parameter}`",
     Neglect.CURRENT: "pass it on: `{called}({parameter})`",
+    Neglect.UNMOVED: "move it here as well: `{callee}.to({parameter})`",
     Neglect.STREAM: "say which card's: `{called}(device={parameter})`",
 }
 
@@ -69,11 +72,15 @@ def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.dropped_arguments:
         trace: tuple[Note, ...] = ()
         defaulted = fact.neglect is Neglect.DEFAULTED
-        if fact.callee_site is not None and not defaulted:
+        unmoved = fact.neglect is Neglect.UNMOVED
+        if fact.callee_site is not None and unmoved:
+            trace = (Note(fact.callee_site, f"`{fact.callee}` is moved here"),)
+        elif fact.callee_site is not None and not defaulted:
             trace = (Note(fact.callee_site, f"`{fact.callee}` takes `{fact.parameter}` here"),)
         if fact.placed is not None:
             own = "default device" if defaulted else f"own `{fact.parameter}`"
             text = f"`{fact.callee}` puts its result on its {own} here"
+            text = "its inputs are moved here" if unmoved else text
             trace = (*trace, Note(fact.placed, text))
         assumed = assume(
             AssumptionKind.DEVICE_IS_FOR_ALL,
@@ -113,7 +120,8 @@ the CPU. So are a function that loads weights to its device and returns the mode
 one that resolves a device which may be None, and goes on with None; one that moves its module to
 the device and what goes in to `self.device`; and one that waits for the current card
 (`torch.cuda.synchronize()`) whichever it is given; and one that copies to a device on a stream of
-the current card (`torch.cuda.Stream()`).""",
+the current card (`torch.cuda.Stream()`). And the one method of a class that calls a module as it
+is, with inputs that it moves, where two others move the module first.""",
     why="""\
 The result is on the default device, mostly the CPU, or on the first accelerator: not where the
 caller was asked to work. It fails where the two meet, far from the call, or costs a transfer and

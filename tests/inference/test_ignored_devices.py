@@ -371,3 +371,64 @@ def test_an_accelerator_by_default_is_not_where_the_input_is(call, default, foun
         return images, {call}
     """
     assert neglected(code) == found
+
+
+TAGGER = """
+class Tagger:
+    def __init__(self, name, device):
+        self.net = load(name)
+        self.device = device
+
+    def fit(self, loader):
+        self.net.to(self.device)
+        return [self.net(rows.to(self.device)) for rows in loader]
+
+    def score(self, loader):
+        {second}
+        return [self.net(rows.to(self.device)) for rows in loader]
+
+    def tag(self, rows):
+        net, device = self.net, self.device
+        {first}
+        return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "result", "second", "found"),
+    [
+        ("net = self.net; device = self.device", "net(rows.to(device))", "MOVE", 1),
+        ("pass", "self.net(rows.to(self.device))", "MOVE", 1),
+        ("pass", "self.net(rows.to(self.device))", "pass", 0),  # one move makes no habit
+        ("pass", "self.net(rows)", "MOVE", 0),  # wherever both are
+        ("self.score([])", "self.net(rows.to(self.device))", "MOVE", 0),
+        ("ready(self.net)", "self.net(rows.to(self.device))", "MOVE", 0),
+        ("self.net = load('b')", "self.net(rows.to(self.device))", "MOVE", 0),
+        ("self.net.cuda()", "self.net(rows.to(self.device))", "MOVE", 0),
+        ("self.load_state_dict(rows)", "self.net(rows.to(self.device))", "MOVE", 1),
+    ],
+)
+def test_a_module_that_two_methods_move_before_they_call_it_is_not_there_in_a_third(
+    first, result, second, found
+):
+    second = second.replace("MOVE", "self.net.to(self.device)")
+    code = TAGGER.format(first=first, result=result, second=second)
+    assert neglected(code) == [Neglect.UNMOVED] * found
+    assert neglected(code.replace("class Tagger:", "class Tagger(nn.Module):")) == []
+    assert neglected(code.replace("class Tagger:", "class Tagger(Base):")) == []
+    assert neglected(code + "\n    def all(self, rows):\n        return self.tag(rows)\n") == []
+
+
+def test_a_hook_that_only_moves_a_module_makes_no_habit_of_it():
+    code = """
+    class Runner:
+        def begin(self):
+            self.net.to(self.device)
+
+        def end(self):
+            self.net.to(self.device)
+
+        def observe(self, rows):
+            return self.net(rows.to(self.device))
+    """
+    assert neglected(code) == []

@@ -239,3 +239,32 @@ def test_what_goes_from_the_host_to_an_input_says_that_this_is_elsewhere(table, 
         return table[{mask}]
     """
     assert [each.rpartition(" ")[2] for each in met(code)] == [confidence]
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("torch.zeros(3, device=pick_device())", 1),
+        ("torch.zeros(3).to(cards.best_device('big'))", 1),
+        ("torch.zeros(3, device=pick())", 0),  # nothing says that it is a device
+        ("torch.zeros(3).to(torch.get_default_device())", 0),
+        ("torch.zeros(3).to(pick_dtype())", 0),
+    ],
+)
+def test_a_function_out_of_sight_that_is_named_for_a_device_chooses_one(made, found):
+    code = f"""
+    from ours import cards, pick, pick_device, pick_dtype
+    total = {made}
+    total = total + torch.arange(3)
+    """
+    assert len(met(code)) == found
+
+
+def test_who_says_where_a_generator_is_made_means_another_place_than_the_default():
+    code = """
+    from ours import pick_device
+    rng = torch.Generator(device=pick_device())
+    torch.randint(0, 9, (3,), generator=rng{})
+    """
+    assert len(met(code.format(""))) == 1
+    assert met(code.format(", device=pick_device()")) == []

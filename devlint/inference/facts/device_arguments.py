@@ -22,6 +22,7 @@ class Neglect(str, enum.Enum):
     )
     BESIDE = "beside"  # a module is moved there, its inputs to the "callee": `self.device`
     CURRENT = "current"  # it is asked for its type; the "callee" waits for the current card
+    UNMOVED = "unmoved"  # inputs go there, and not the "callee": other methods move that module
     STREAM = "stream"  # all is copied there; the "callee" is a stream of the current card
 
 

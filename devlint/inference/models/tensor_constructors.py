@@ -9,7 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import HOST, Const, Host
+from devlint.inference.domain.host import HOST, Const, DeviceValue, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import CPU, CUDA, Placement
@@ -30,6 +30,7 @@ from devlint.inference.domain.value import UNKNOWN, Value, cases, choose
 from devlint.inference.models.devices import LEGACY_TYPES, place_of
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.held_tensors import tensors_in
+from devlint.inference.models.moves.targets import chosen
 from devlint.inference.program.events import HostWaits, TensorMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -41,6 +42,8 @@ from devlint.inference.syntax.text import shorten
 def _generator(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.get(0, "device")
     place: Placement = CPU if value is None else place_of(frame, value)
+    if place is None and type(value) is not DeviceValue:
+        place = chosen(frame, arguments.node(0, "device"))
     return Generator(place, frame.origin(StepKind.CREATED, node))
 
 

@@ -11,7 +11,7 @@ from devlint.inference.domain.value import Value
 from devlint.inference.models.devices import device_among, is_dtype, named_device, place_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, shorten
 
 
 class Stay:
@@ -83,10 +83,14 @@ def _names_dtype(node: cst.CSTNode) -> bool:
 
 
 def chosen(frame: Frame, node: cst.CSTNode | None) -> Placement:
-    """A device that the configuration chooses: `args.device`, `rank`, `gpu_id`."""
+    """A device that the configuration chooses: `args.device`, `rank`, `gpu_id`; or one that a
+    function out of sight does, by its name: `get_default_device()`."""
+    if isinstance(node, cst.Call):
+        called = dotted(node.func)
+        is_device = "device" in called.rpartition(".")[2].lower()
+        out_of_sight = is_device and not called.startswith("torch.")
+        return named_device(frame, shorten(node)).place if out_of_sight else None
     path = dotted(node) if node is not None else ""
-    if not path:
-        return None
     last = path.rpartition(".")[2].lower()
     if "device" not in last and "gpu" not in last and "rank" not in last and last != "dev":
         return None
