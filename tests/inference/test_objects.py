@@ -589,3 +589,39 @@ class TestModulesOfObjects:
 
     def test_a_module_is_where_the_object_made_it_while_that_is_made(self):
         assert meetings(given("import numpy as np\n" + dedent(self.READER))) == []
+
+
+FOUND = """
+class Found:
+    def __init__(self, rows):
+        self.rows = rows
+        {body}
+
+class Finder(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        {kept}
+
+    def forward(self, images):
+        x = images.to(next(self.net.parameters()).device)
+        return Found({given})
+"""
+SCALED = "self.scaled = [row / size for row, size in zip(self.rows, [torch.ones(3)])]"
+
+
+@pytest.mark.parametrize("kept", ["self.net = net", "self.net = net.eval()  # frozen"])
+@pytest.mark.parametrize("given", ["self.net(x)", "self.net(x)[0]"])
+@pytest.mark.parametrize("body", [SCALED, "self.scaled = rows[0] * torch.arange(4)"])
+def test_the_constructor_of_a_plain_object_computes_where_it_is_given(kept, given, body):
+    assert met(FOUND.format(kept=kept, given=given, body=body)) == ["cpu meets δ(self)"]
+
+
+@pytest.mark.parametrize("given", ["self.net(x).cpu()", "images.size(0)", "[1, 2]"])
+def test_and_is_content_with_what_is_on_the_host(given):
+    assert not met(FOUND.format(kept="self.net = net", given=given, body=SCALED))
+
+
+def test_the_constructor_of_a_module_runs_before_anybody_moves_it():
+    code = FOUND.replace("class Found:", "class Found(nn.Module):")
+    body = "super().__init__(); self.scaled = rows * torch.arange(4)"
+    assert not met(code.format(kept="self.net = net", given="self.net(x)", body=body))
