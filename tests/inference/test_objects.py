@@ -17,6 +17,12 @@ from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader as GraphLoader
 model = nn.Linear(3, 3).cuda()
 """
+DATA_SETS = """
+from ogb.nodeproppred import PygNodePropPredDataset
+from torch_geometric.datasets import Entities
+from torch_geometric.transforms import ToDevice
+model = nn.Linear(3, 3).cuda()
+"""
 LAWS = """
 from torch.distributions import Categorical, Normal, kl_divergence
 from torch.distributions.gumbel import Gumbel
@@ -163,6 +169,27 @@ class TestGraphs:
             torch.zeros(data.num_nodes).cuda() + data.x
         """)
         assert met(code) == []
+
+    @pytest.mark.parametrize("made", ["Entities('d', 'AIFB')", "PygNodePropPredDataset('d')"])
+    @pytest.mark.parametrize("use", ["model(graph.x)", "F.nll_loss(model(graph.x.cuda()), graph.y)"])
+    def test_what_a_data_set_reads_is_on_the_host(self, made, use):
+        code = DATA_SETS + f"graphs = {made}\ngraph = graphs[0]\n{use}\n"
+        assert len(met(code)) == 1
+        for moved in ("graph.to('cuda')", "graph = graph.cuda()"):
+            assert met(code.replace(f"\n{use}", f"\n{moved}\n{use}")) == []
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "graphs = Entities('d')\ngraphs.to('cuda')\nmodel(graphs[0].x)",
+            "graphs = Entities('d', transform=ToDevice('cuda'))\nmodel(graphs[0].x)",
+            "graphs = Entities('d')[:9]\nmodel(graphs.x)",
+            "graph = Entities('d')[0]\nmodel(graph['paper'].to('cuda'))",
+            "graph = Entities('d')[0]\nprint(graph['paper'].x, graph.num_classes)",
+        ],
+    )
+    def test_or_where_somebody_brings_it(self, code):
+        assert met(DATA_SETS + code) == []
 
     def test_through_a_function(self):
         code = GRAPHS + dedent("""
