@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from given import given, host_reads, meetings, met, moves, revealed
+from given import given, host_reads, meetings, met, moves, revealed, settled
 
 TOKENS = """
 from transformers import AutoModel, AutoTokenizer
@@ -171,7 +171,9 @@ class TestGraphs:
         assert met(code) == []
 
     @pytest.mark.parametrize("made", ["Entities('d', 'AIFB')", "PygNodePropPredDataset('d')"])
-    @pytest.mark.parametrize("use", ["model(graph.x)", "F.nll_loss(model(graph.x.cuda()), graph.y)"])
+    @pytest.mark.parametrize(
+        "use", ["model(graph.x)", "F.nll_loss(model(graph.x.cuda()), graph.y)"]
+    )
     def test_what_a_data_set_reads_is_on_the_host(self, made, use):
         code = DATA_SETS + f"graphs = {made}\ngraph = graphs[0]\n{use}\n"
         assert len(met(code)) == 1
@@ -190,6 +192,22 @@ class TestGraphs:
     )
     def test_or_where_somebody_brings_it(self, code):
         assert met(DATA_SETS + code) == []
+
+    @pytest.mark.parametrize(
+        ("moved", "count"),
+        [("", 1), ("graph.to('cuda')", 1), ("graph = dgl.add_self_loop(graph).to('cuda')", 0)],
+    )
+    def test_of_one_library_a_graph_stays_and_gives_another_one(self, moved, count):
+        code = "import dgl\nfrom dgl.data import FlickrDataset\nmodel = nn.Linear(3, 3).cuda()\n"
+        code += f"graph = FlickrDataset()[0]\n{moved}\nmodel(graph.ndata['feat'])\n"
+        assert len(met(code)) == count
+
+    @pytest.mark.parametrize(("moved", "sure"), [("", "possible"), (".cuda()", "likely")])
+    def test_a_function_is_handed_it_where_it_is(self, moved, sure):
+        table = "def table(graph):\n    return graph.x.detach().numpy()\n"
+        use = f"def main():\n    table(Entities('d')[0]{moved})\n"
+        (found,) = host_reads(settled(DATA_SETS + table + use))
+        assert found.endswith(sure)
 
     def test_through_a_function(self):
         code = GRAPHS + dedent("""

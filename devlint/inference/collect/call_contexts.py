@@ -247,6 +247,8 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
                     yield from _source(frame, part)
         elif type(each) is Tensor:
             yield from _source(frame, each)
+        elif type(each) is Instance and each.tensor is not None:
+            yield from _source(frame, each.tensor)  # a graph, where its tensors are
 
 
 def _is_open(value: Value) -> bool:
