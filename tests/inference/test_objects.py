@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from given import given, host_reads, meetings, met, moves, revealed
+from given import given, host_reads, meetings, met, moves, revealed, settled
 
 TOKENS = """
 from transformers import AutoModel, AutoTokenizer
@@ -15,6 +15,12 @@ model = AutoModel.from_pretrained("name").cuda()
 GRAPHS = """
 from torch_geometric.data import Batch, Data
 from torch_geometric.loader import DataLoader as GraphLoader
+model = nn.Linear(3, 3).cuda()
+"""
+DATA_SETS = """
+from ogb.nodeproppred import PygNodePropPredDataset
+from torch_geometric.datasets import Entities
+from torch_geometric.transforms import ToDevice
 model = nn.Linear(3, 3).cuda()
 """
 LAWS = """
@@ -163,6 +169,45 @@ class TestGraphs:
             torch.zeros(data.num_nodes).cuda() + data.x
         """)
         assert met(code) == []
+
+    @pytest.mark.parametrize("made", ["Entities('d', 'AIFB')", "PygNodePropPredDataset('d')"])
+    @pytest.mark.parametrize(
+        "use", ["model(graph.x)", "F.nll_loss(model(graph.x.cuda()), graph.y)"]
+    )
+    def test_what_a_data_set_reads_is_on_the_host(self, made, use):
+        code = DATA_SETS + f"graphs = {made}\ngraph = graphs[0]\n{use}\n"
+        assert len(met(code)) == 1
+        for moved in ("graph.to('cuda')", "graph = graph.cuda()"):
+            assert met(code.replace(f"\n{use}", f"\n{moved}\n{use}")) == []
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "graphs = Entities('d')\ngraphs.to('cuda')\nmodel(graphs[0].x)",
+            "graphs = Entities('d', transform=ToDevice('cuda'))\nmodel(graphs[0].x)",
+            "graphs = Entities('d')[:9]\nmodel(graphs.x)",
+            "graph = Entities('d')[0]\nmodel(graph['paper'].to('cuda'))",
+            "graph = Entities('d')[0]\nprint(graph['paper'].x, graph.num_classes)",
+        ],
+    )
+    def test_or_where_somebody_brings_it(self, code):
+        assert met(DATA_SETS + code) == []
+
+    @pytest.mark.parametrize(
+        ("moved", "count"),
+        [("", 1), ("graph.to('cuda')", 1), ("graph = dgl.add_self_loop(graph).to('cuda')", 0)],
+    )
+    def test_of_one_library_a_graph_stays_and_gives_another_one(self, moved, count):
+        code = "import dgl\nfrom dgl.data import FlickrDataset\nmodel = nn.Linear(3, 3).cuda()\n"
+        code += f"graph = FlickrDataset()[0]\n{moved}\nmodel(graph.ndata['feat'])\n"
+        assert len(met(code)) == count
+
+    @pytest.mark.parametrize(("moved", "sure"), [("", "possible"), (".cuda()", "likely")])
+    def test_a_function_is_handed_it_where_it_is(self, moved, sure):
+        table = "def table(graph):\n    return graph.x.detach().numpy()\n"
+        use = f"def main():\n    table(Entities('d')[0]{moved})\n"
+        (found,) = host_reads(settled(DATA_SETS + table + use))
+        assert found.endswith(sure)
 
     def test_through_a_function(self):
         code = GRAPHS + dedent("""
@@ -589,3 +634,58 @@ class TestModulesOfObjects:
 
     def test_a_module_is_where_the_object_made_it_while_that_is_made(self):
         assert meetings(given("import numpy as np\n" + dedent(self.READER))) == []
+
+
+FOUND = """
+class Found:
+    def __init__(self, rows):
+        self.rows = rows
+        {body}
+
+class Finder(nn.Module):
+    def __init__(self, net):
+        super().__init__()
+        {kept}
+
+    def forward(self, images):
+        x = images.to(next(self.net.parameters()).device)
+        return Found({given})
+"""
+SCALED = "self.scaled = [row / size for row, size in zip(self.rows, [torch.ones(3)])]"
+
+
+SIFT = """
+def sift(rows):
+    kept = [torch.zeros(0, 4)] * len(rows)
+    for i, row in enumerate(rows):
+        kept[i] = torch.cat((row[:, :2], row[:, 2:]), 1)
+    return kept
+"""
+
+
+def clashes(code: str) -> list[str]:
+    """What the constructor brings together, as its calls show."""
+    return [each for each in met(code) if "δ(self)" in each and " inside " in each]
+
+
+@pytest.mark.parametrize("kept", ["self.net = net", "self.net = net.eval()  # frozen"])
+@pytest.mark.parametrize("given", ["self.net(x)", "self.net(x)[0]"])
+@pytest.mark.parametrize("body", [SCALED, "self.scaled = rows[0] * torch.arange(4)"])
+def test_the_constructor_of_a_plain_object_computes_where_it_is_given(kept, given, body):
+    assert len(clashes(FOUND.format(kept=kept, given=given, body=body))) == 1
+
+
+def test_each_element_of_a_list_is_handed_in_where_it_is():
+    code = SIFT + FOUND.format(kept="self.net = net", given="sift(self.net(x))", body=SCALED)
+    assert len(clashes(code)) == 1
+
+
+@pytest.mark.parametrize("given", ["self.net(x).cpu()", "images.size(0)", "[1, 2]"])
+def test_and_is_content_with_what_is_on_the_host(given):
+    assert not clashes(FOUND.format(kept="self.net = net", given=given, body=SCALED))
+
+
+def test_the_constructor_of_a_module_runs_before_anybody_moves_it():
+    code = FOUND.replace("class Found:", "class Found(nn.Module):")
+    body = "super().__init__(); self.scaled = rows * torch.arange(4)"
+    assert not clashes(code.format(kept="self.net = net", given="self.net(x)", body=body))

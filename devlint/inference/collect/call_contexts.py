@@ -273,11 +273,14 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
         if type(each) is Host:  # an array, or a number
             yield Fed.HOST, None
         elif type(each) is Sequence:
-            for part in each.items if each.items is not None else [each.any()]:
+            parts = each.items if each.items is not None else alternatives(each.any())
+            for part in parts:
                 if type(part) is Tensor:
                     yield from _source(frame, part)
         elif type(each) is Tensor:
             yield from _source(frame, each)
+        elif type(each) is Instance and each.tensor is not None:
+            yield from _source(frame, each.tensor)  # a graph, where its tensors are
 
 
 def _is_open(value: Value) -> bool:

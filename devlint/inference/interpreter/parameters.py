@@ -134,10 +134,10 @@ def _may_be_none(function: Function, value: Value, name: str) -> bool:
 
 
 def _keeps_module(function: Function, name: str) -> bool:
-    """The constructor of an object keeps a parameter, of which the class asks what only modules
-    have: `self.net = net`, and then `self.net.parameters()`."""
+    """A constructor keeps a parameter, of which the class asks what only modules have:
+    `self.net = net`, and then `self.net.parameters()`."""
     info = function.info
-    if info is None or info.is_module or function.name != "__init__":
+    if info is None or function.name != "__init__":
         return False
     if not may_hold("kept-argument", function.unit.source.text, name):
         return False

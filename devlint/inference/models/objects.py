@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import HOST, Host
+from devlint.inference.domain.host import HOST, Const, Host
+from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Placement
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, MAYBE_SCALAR, SCALAR, Tensor
@@ -37,7 +39,23 @@ def elements(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
     """What a mapping of names to tensors holds: `batch["x"]`, `**batch`."""
     if holder.tensor is None or result_of_attribute(frame, holder.library, "*") is None:
         return UNKNOWN
-    return part(frame, node, holder.tensor)
+    found = part(frame, node, holder.tensor)
+    if found.evidence is not None:
+        found.evidence = Evidence()  # a part that has parts, as of a graph of several kinds
+    return found
+
+
+def row(frame: Frame, node: cst.CSTNode, holder: Instance, index: Value) -> Value | None:
+    """`graphs[0]`: what a data set read, on the host until somebody moves that, or the data set; by
+    several numbers a data set gives another one. None where no table says what a row is."""
+    known = frame.unit.context.knowledge.method_of(holder.library, "__getitem__")
+    is_one = type(index) is Const or (type(index) is Host and not index.array)
+    if known is None or not known.instance or not is_one:
+        return None
+    if holder.place != CPU or holds("row-moving-text", frame.unit.source.text):
+        return holding(Instance(None, known.instance), Tensor(None, holder.origin, 0, Evidence()))
+    origin = frame.origin(StepKind.LOADED, node, None, "what a data set reads is on the CPU")
+    return holding(Instance(None, known.instance), Tensor(CPU, origin, LOADED, Evidence(True)))
 
 
 def assign_item(

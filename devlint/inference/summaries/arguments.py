@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
+from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import Predicate
@@ -90,7 +91,7 @@ class Binding:
                 self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
             if type(actual) is Instance:
                 self.owners.add(parameter.variable)
-            if type(actual) is Union:
+            if type(actual) is Union or _holds_several(actual):
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
 
@@ -121,6 +122,11 @@ def _stand_in(frame: Frame, actual: Value, parameter: Parameter) -> Tensor:
         return first
     sure = all(t.is_sure for t in found)
     return Tensor(None, None, 0, None if sure else Evidence())
+
+
+def _holds_several(value: Value) -> bool:
+    """A list whose elements are not all in one place: the callee comes to each of them."""
+    return type(value) is Sequence and value.items is None and type(value.element) is Union
 
 
 def _moves_parameter(value: Value) -> bool:

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import HOST, Const, DeviceValue, Host
-from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.kinds import Evidence, Kind
 from devlint.inference.domain.path_conditions import both
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
@@ -171,7 +171,7 @@ def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Ten
         traits |= DEFAULT
     if not _joined(value):
         traits |= stand_in.traits & EMPTY  # no part of a placeholder has elements
-    evidence = stand_in.evidence if value.evidence is not None else None
+    evidence = None if _is_shown(value) else stand_in.evidence
     if is_device:
         evidence = _kind(binding, value)  # the device that was handed in says nothing of it
     if stand_in.traits & ~traits & SCALAR and _by_operator(value):
@@ -182,6 +182,12 @@ def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Ten
         given = binding.values.get(value.evidence)
         evidence = given.evidence if type(given) is Tensor else Evidence()
     return Tensor(stand_in.place, origin, traits, evidence)
+
+
+def _is_shown(value: Tensor) -> bool:
+    """The callee shows that what it made is a tensor: `torch.cat((boxes, scores), 1)`."""
+    made = value.evidence
+    return made is None or (made.kind is Kind.TENSOR and not made.effects.converted)
 
 
 def _strange(binding: Binding, value: Tensor, place: Variable) -> Tensor:

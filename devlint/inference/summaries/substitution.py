@@ -74,7 +74,7 @@ def call_function(
     if summary.syncs and function.unit is not frame.unit:
         _sync_in_callee(frame, node, summary.syncs[0], binding)
     is_off = any(asks_for_host(name, value) for name, (value, _) in binding.given.items())
-    for pending in () if function.name == "__init__" or is_off else summary.pendings:
+    for pending in () if _builds_module(function) or is_off else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)
     binding.fresh = summary.fresh
     object_state.leave(frame, function, summary, binding)
@@ -84,6 +84,12 @@ def call_function(
     result = _taken(summary.result, binding)
     result = substitute(binding, result.with_facts(partial(chosen, binding)))
     return gradients.marked(result, 0) if gradients.are_off(frame) else result
+
+
+def _builds_module(function: Function) -> bool:
+    """The constructor of a module: nothing has been moved yet. Of any other object it computes with
+    what it is given, where that is: `Found(model(x))`."""
+    return function.name == "__init__" and function.info is not None and function.info.is_module
 
 
 def _taken(result: Value, binding: Binding) -> Value:
