@@ -15,6 +15,7 @@ import libcst as cst
 
 from devlint.inference.api import infer_file
 from devlint.inference.call_contexts import Feeds, Verdict
+from devlint.inference.conventions import is_rebound
 from devlint.inference.domain.assumptions import (
     SHOWN_BY_CALLS,
     Assumption,
@@ -24,7 +25,7 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
-from devlint.project.mentions import has_moving_data, is_assigned_outside
+from devlint.project.mentions import has_moving_data
 from devlint.project.programs import SETS_DEFAULT
 from devlint.project.source import ParsedFile
 
@@ -106,7 +107,7 @@ class Files:
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         owner, _, name = attribute.partition(".")
         return any(
-            owner in f.text and is_assigned_outside(f.text.encode(), name.encode())
+            owner in f.text and is_rebound(f.text, name)
             for f in self.modules.values()
             if f.path != path
         )
