@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 
+from devlint.inference.conventions import is_rebound
 from devlint.project.discovery import DEFAULT_EXCLUDE
 from devlint.project.source import SourceError, read
 
@@ -30,16 +31,6 @@ _MOVE = re.compile(rb"\.cuda\(|\.to\([^)\n]*(?:cuda|device)")
 def has_moving_data(text: bytes) -> bool:
     """Whether a class of rows in a file moves them, or makes them somewhere."""
     return any(_MOVE.search(_body_at(text, rows.end())) for rows in _ROWS.finditer(text))
-
-
-_CONSTANT = rb"(?![ \t]*(?:None\b|True\b|False\b|[\d\"']))"
-
-
-def is_assigned_outside(text: bytes, name: bytes) -> bool:
-    """Whether a file gives an object other than `self` a value under a name that is no constant:
-    `model.mask = mask`."""
-    target = rb"([\w)\]]+)\." + re.escape(name) + rb"[ \t]*=(?!=)" + _CONSTANT
-    return any(found[1] != b"self" for found in re.finditer(target, text))
 
 
 def _body_at(text: bytes, start: int) -> bytes:
@@ -75,8 +66,8 @@ class Mentions:
 
     def rebinds(self, attribute: str, file: Path) -> bool:
         """Whether another file than this, and no test, names a class and gives an object that is
-        not its own `self` a value under an attribute: `Class.attribute`. Where there is too much to
-        look through, none does."""
+        neither its own `self` nor a configuration a value under an attribute: `Class.attribute`.
+        Where there is too much to look through, none does."""
         owner, _, name = (part.encode() for part in attribute.partition("."))
         return any(
             each != file
@@ -84,7 +75,7 @@ class Mentions:
             and name in text
             and owner in text
             and not _TEST.search(each.relative_to(self.root).as_posix())
-            and is_assigned_outside(text, name)
+            and is_rebound(text.decode(errors="replace"), name.decode())
             and re.search(rb"\b" + re.escape(owner) + rb"\b", text) is not None
             for each, text in self._texts.items()
         )
