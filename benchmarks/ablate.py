@@ -25,12 +25,14 @@ from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-sys.path[:0] = [str(ROOT), str(ROOT / "rules")]
+sys.path[:0] = [str(ROOT), str(ROOT / "rules"), str(ROOT / "scripts")]
+
+from convention_rows import conventions  # noqa: E402
 
 from devlint import engine  # noqa: E402
 from devlint.config import Config  # noqa: E402
 from devlint.findings import Confidence  # noqa: E402
-from devlint.inference.conventions import conventions, leave_out  # noqa: E402
+from devlint.inference.conventions import leave_out  # noqa: E402
 from devlint.rules import load_rules  # noqa: E402
 
 Shown = frozenset[str]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from textwrap import dedent
 
 import libcst as cst
 
 from devlint.inference.api import infer_file
 from devlint.inference.call_contexts import Feeds, Verdict
+from devlint.inference.conventions import is_rebound
 from devlint.inference.domain.assumptions import (
     SHOWN_BY_CALLS,
     Assumption,
@@ -24,8 +25,9 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
-from devlint.project.mentions import has_moving_data, is_assigned_outside, sets_option
+from devlint.project.mentions import has_moving_data, sets_option
 from devlint.project.programs import SETS_DEFAULT
+from devlint.project.reaching import Reaching
 from devlint.project.source import ParsedFile
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
@@ -103,10 +105,14 @@ class Files:
         word = re.compile(rf"\b{name}\b")
         return any(word.search(f.text) for f in self.modules.values() if f.path != path)
 
+    def reaches(self, name: str, path: str) -> bool:
+        texts = {Path(f.path): f.text.encode() for f in self.modules.values()}
+        return Reaching(Path(), texts, is_installed=False).reaches(name, Path(path))
+
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         owner, _, name = attribute.partition(".")
         return any(
-            owner in f.text and is_assigned_outside(f.text.encode(), name.encode())
+            owner in f.text and is_rebound(f.text, name)
             for f in self.modules.values()
             if f.path != path
         )

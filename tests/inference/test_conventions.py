@@ -12,20 +12,15 @@ import devlint_rules
 import generate_conventions
 import libcst as cst
 import pytest
+from convention_literals import asks_for_no_place, is_of_a_line, literals_of
+from convention_rows import ConventionError, read_conventions
+from convention_rows import conventions as read_rows
 
 from devlint.inference import conventions
-from devlint.inference.conventions import (
-    ConventionError,
-    found,
-    holds,
-    may_hold,
-    read_conventions,
-    searches,
-)
-from devlint.inference.conventions.literals import asks_for_no_place, is_of_a_line, literals_of
+from devlint.inference.conventions import found, holds, may_hold, searches
 from devlint.inference.syntax.text import code
 
-ROWS = conventions.conventions()
+ROWS = read_rows()
 QUESTIONS = ("holds", "found", "without")
 INFERENCE = Path(conventions.__file__).parent.parent
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
@@ -49,11 +44,6 @@ def asked() -> Iterator[str]:
 def test_a_convention_holds_of_its_examples_and_of_no_counter_example(row):
     assert [text for text in row.examples if not holds(row.id, text, row.of)] == []
     assert [text for text in row.counter_examples if holds(row.id, text, row.of)] == []
-
-
-def test_a_row_read_by_itself_is_the_row_of_the_whole_file():
-    written = Path(conventions.reading.__file__).parents[2] / "knowledge" / "conventions.toml"
-    assert dict(ROWS) == dict(read_conventions(written.read_text(encoding="utf-8")))
 
 
 def test_every_convention_is_asked_for_and_every_one_asked_for_is_a_row():
@@ -234,19 +224,6 @@ def test_no_other_part_of_the_inference_has_patterns_of_its_own():
 def test_the_kept_searches_are_those_of_the_rows():
     """Run scripts/generate_conventions.py after a change of conventions.toml."""
     assert searches.FILE.read_text(encoding="utf-8") == generate_conventions.generate()
-
-
-def test_the_search_of_a_row_that_was_changed_is_worked_out_anew(monkeypatch):
-    name = "module-name"
-    kept = searches.worked_out(ROWS[name])
-    assert searches.search_of(name) == kept
-    changed = {name: [searches.checksum_of("another text"), "no such text", False, None, 0, 0]}
-    monkeypatch.setattr(searches, "_kept", lambda: changed)
-    searches.search_of.cache_clear()
-    try:
-        assert searches.search_of(name) == kept
-    finally:
-        searches.search_of.cache_clear()
 
 
 @pytest.mark.parametrize("row", [r for r in ROWS.values() if not r.of], ids=lambda r: r.id)

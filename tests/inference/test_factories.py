@@ -117,16 +117,6 @@ def test_a_sample_rate_among_the_results_is_no_tensor():
     assert revealed(code) == ["cpu", "no tensor"]
 
 
-def test_a_shape_that_a_reshape_reads_may_be_on_the_host():
-    code = """
-    x = torch.zeros(6).cuda()
-    shape = torch.cat((torch.tensor([2]), torch.tensor([-1])))
-    reveal(torch.onnx.operators.reshape_from_tensor_shape(x, shape))
-    """
-    assert revealed(code) == ["cuda"]
-    assert met(code) == []
-
-
 def test_a_factory_fills_what_it_is_given_whichever_that_is():
     code = """
     def number(x, y, buffer=None):

@@ -23,6 +23,17 @@ from hypothesis import given as forall
 from hypothesis import settings
 from hypothesis import strategies as st
 from rule_checking import RULES, config_for
+from summary_names import ProgramNames
+from summary_records import (
+    CONSTANTS,
+    OWNED,
+    NotASummary,
+    Ref,
+    decode,
+    encode,
+    from_json,
+    to_json,
+)
 
 from devlint import engine
 from devlint.contracts import On, SameDevice
@@ -40,17 +51,6 @@ from devlint.inference.program.functions import Parameter, Summary
 from devlint.inference.program.meetings import Pending
 from devlint.inference.program.outcomes import MovedEntry
 from devlint.inference.program.values import Imported, Method
-from devlint.inference.summaries.naming import ProgramNames
-from devlint.inference.summaries.records import (
-    CONSTANTS,
-    OWNED,
-    NotASummary,
-    Ref,
-    decode,
-    encode,
-    from_json,
-    to_json,
-)
 
 FIXTURES = Path(__file__).resolve().parents[2] / "fixtures"
 

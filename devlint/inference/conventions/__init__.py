@@ -1,27 +1,18 @@
 """Conventions: what names, paths, comments and texts suggest where nothing is certain.
 
-All of them are rows of `devlint/knowledge/conventions.toml`; `holds("module-name", "net")` asks
-one.
+All of them are rows of `devlint/knowledge/conventions.toml`, of which
+`scripts/generate_conventions.py` makes `conventions.json`; that is read here.
+`holds("module-name", "net")` asks one.
 """
 
-from devlint.inference.conventions.asking import found, holds, leave_out, may_hold, without
-from devlint.inference.conventions.reading import (
-    Convention,
-    ConventionError,
-    Subject,
-    conventions,
-    read_conventions,
+from devlint.inference.conventions.asking import (
+    found,
+    holds,
+    is_assigned,
+    is_rebound,
+    leave_out,
+    may_hold,
+    without,
 )
 
-__all__ = [
-    "Convention",
-    "ConventionError",
-    "Subject",
-    "conventions",
-    "found",
-    "holds",
-    "leave_out",
-    "may_hold",
-    "read_conventions",
-    "without",
-]
+__all__ = ["found", "holds", "is_assigned", "is_rebound", "leave_out", "may_hold", "without"]

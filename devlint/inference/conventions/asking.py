@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator
 from functools import cache, lru_cache
 
-from devlint.inference.conventions.reading import NAME, compiled
-from devlint.inference.conventions.searches import search_of
+from devlint.inference.conventions.searches import NAME, compiled, search_of
 
 _NEVER = re.compile(r"(?!)")
 _LONG = 400  # characters: a shorter text is searched in less time than is saved
@@ -49,6 +48,21 @@ def found(convention: str, text: str, name: str = "") -> list[str]:
     if places and _held is not None:
         _held.add(convention)
     return list(places)
+
+
+def is_assigned(text: str, name: str) -> bool:
+    """Whether a file gives an object other than `self`, which is no configuration, a value under a
+    name: `model.device = device`."""
+    return _are_others(found("attribute-assigned", text, name))
+
+
+def is_rebound(text: str, name: str) -> bool:
+    """The same, of a value that is no constant: `rows.table = rows.table.cuda()`."""
+    return _are_others(found("attribute-rebound", text, name))
+
+
+def _are_others(owners: Iterable[str]) -> bool:
+    return any(owner != "self" and not holds("configuration-owner", owner) for owner in owners)
 
 
 def without(convention: str, text: str, instead: str = "") -> str:

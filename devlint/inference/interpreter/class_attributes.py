@@ -7,6 +7,7 @@ variable, δ(self): whoever writes the class does not choose it.
 
 from __future__ import annotations
 
+from devlint.inference.conventions import is_assigned
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
@@ -18,7 +19,6 @@ from devlint.inference.interpreter.movers import where_read
 from devlint.inference.models.devices import written_device
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program.declarations import ClassInfo
-from devlint.inference.program.device_awareness import is_assigned_outside
 from devlint.inference.program.frames import interpreter_of, running_methods
 from devlint.inference.program.values import Instance
 
@@ -35,7 +35,7 @@ def attribute_of_class(info: ClassInfo, name: str) -> Value | None:
 
 def _assigned_value(info: ClassInfo, name: str) -> Value | None:
     held = _assigned_inside(info, name)
-    if held is not None and _is_device(held) and is_assigned_outside(info.unit.source.text, name):
+    if held is not None and _is_device(held) and is_assigned(info.unit.source.text, name):
         return DeviceValue(None)  # the constructor's is what it starts with
     return held
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import found, holds, without
+from devlint.inference.conventions import found, holds, is_rebound, without
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import Provenance, StepKind
@@ -18,7 +18,6 @@ from devlint.inference.domain.tensors import GRAD, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
 from devlint.inference.models.module_places import replaced
 from devlint.inference.program.declarations import ClassInfo
-from devlint.inference.program.device_awareness import is_assigned_outside
 from devlint.inference.program.frames import Frame, running_methods
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.attribute_moves import is_mover
@@ -69,7 +68,7 @@ def _is_rebound_outside(info: ClassInfo, name: str) -> bool:
 
 def _rebinds(info: ClassInfo, name: str) -> bool:
     unit, importer = info.unit, info.unit.context.importer
-    if is_assigned_outside(unit.source.text, name):
+    if is_rebound(unit.source.text, name):
         return True
     if importer is None:
         return False

@@ -22,7 +22,6 @@ from devlint.inference.domain.tensors import (
     NON_LEAF,
     PARAMETER,
     RECORDED,
-    SCALAR,
     VECTOR,
     Tensor,
 )
@@ -137,20 +136,6 @@ def _has_no_elements(first: Value | None, arguments: Arguments) -> bool:
     return type(first) is Const and first.value == 0 and len(arguments.positional) == 1
 
 
-def _shape_as_tensor(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """A host tensor, for the tracer; its parts are 0-dim."""
-    return Tensor(CPU, frame.origin(StepKind.CREATED, node), VECTOR)
-
-
-def _reshape(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """`reshape_from_tensor_shape(x, shape)`: the shape's numbers are read on the host."""
-    value = arguments.get(0, "x")
-    if type(value) is not Tensor:
-        return UNKNOWN
-    origin = Provenance(StepKind.COMPUTED, node, frame.unit.source, value.origin)
-    return Tensor(value.place, origin, value.traits & ~(SCALAR | VECTOR), value.evidence)
-
-
 def _nested(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`torch.nested.nested_tensor(list)`: on `device=`, else where the list's first tensor is."""
     device = arguments.keywords.get("device")
@@ -194,9 +179,6 @@ TENSOR_CONSTRUCTORS: dict[str, Handler] = {
     "torch.nn.utils.parameters_to_vector": _vector,
     "torch.nn.utils.convert_parameters.parameters_to_vector": _vector,
     "torch.is_tensor": _is_tensor,
-    "torch._shape_as_tensor": _shape_as_tensor,
-    "torch.onnx.operators.shape_as_tensor": _shape_as_tensor,
-    "torch.onnx.operators.reshape_from_tensor_shape": _reshape,
     "torch.nested.nested_tensor": _nested,
     "torch.nested.as_nested_tensor": _nested,
 }

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
-from devlint.inference.conventions import found, holds
+from devlint.inference.conventions import holds, is_assigned
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
@@ -19,15 +17,8 @@ def notes_host(info: ClassInfo) -> bool:
         not info.is_module
         and bool(own)
         and all(holds("host-device", code(value)) for value in own)
-        and not is_assigned_outside(info.unit.source.text, "device")
+        and not is_assigned(info.unit.source.text, "device")
     )
-
-
-@lru_cache(maxsize=16)  # of the files at hand; asked at each read of such an attribute
-def is_assigned_outside(text: str, name: str) -> bool:
-    """Somebody in a file gives an object that is no configuration such an attribute."""
-    owners = found("attribute-assigned", text, name)
-    return any(owner != "self" and not holds("configuration-owner", owner) for owner in owners)
 
 
 def works_on_device(frame: Frame, tensor: Tensor) -> bool:

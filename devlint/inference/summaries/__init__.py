@@ -11,5 +11,4 @@ Its modules:
     call_conditions, callee_values: a callee's conditions and values, as one call has them
     object_state: attributes of an object after a call of its method, and entries of arguments
     substitution: a summary in terms of a call's arguments
-    records, naming: a summary as plain data, and the names in it of what it does not own
 """

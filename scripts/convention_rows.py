@@ -20,20 +20,22 @@ from __future__ import annotations
 import enum
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
 from typing import Any
+
+from generated_pages import ROOT
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
 
+sys.path.insert(0, str(ROOT))
 
-NAME = "<name>"  # in a regular expression
-_HEADER = re.compile(r"^\[([\w-]+)\]$", re.M)
+from devlint.inference.conventions.searches import NAME, compiled
+
+FILE = ROOT / "devlint" / "knowledge" / "conventions.toml"
 
 
 class ConventionError(Exception):
@@ -75,11 +77,6 @@ class Convention:
         return compiled(self.regex, self.ignore_case, name)
 
 
-def compiled(regex: str, ignore_case: bool, name: str = "") -> re.Pattern[str]:
-    """The regular expression of a row."""
-    return re.compile(regex.replace(NAME, re.escape(name)), re.IGNORECASE if ignore_case else 0)
-
-
 # Where words stand in a text.
 _PLACES = {
     "part": "{}",
@@ -98,41 +95,8 @@ _KEYS = frozenset(
 
 
 def conventions() -> Mapping[str, Convention]:
-    """All rows, by id. A row is read when it is asked for, and its pattern compiled then: to do so
-    for all of them takes longer than a check of a small file, which asks for few."""
-    return _row_by_row()
-
-
-def text_of(convention: str) -> str:
-    """What stands in the row of a convention, as it is written."""
-    return _row_by_row().texts[convention]
-
-
-@cache
-def _row_by_row() -> _RowByRow:
-    file = Path(__file__).parents[2] / "knowledge" / "conventions.toml"
-    return _RowByRow(file.read_text(encoding="utf-8"))
-
-
-class _RowByRow(Mapping[str, Convention]):
-    """The rows of a text that `read_conventions` finds sound, each read when it is asked for."""
-
-    def __init__(self, text: str) -> None:
-        parts = _HEADER.split(text)[1:]  # id, text, id, text, …
-        self.texts = dict(zip(parts[::2], parts[1::2], strict=True))
-        self._read: dict[str, Convention] = {}
-
-    def __getitem__(self, name: str) -> Convention:
-        row = self._read.get(name)
-        if row is None:
-            row = self._read[name] = _read_row(name, tomllib.loads(self.texts[name]))
-        return row
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self.texts)
-
-    def __len__(self) -> int:
-        return len(self.texts)
+    """All rows, by id."""
+    return read_conventions(FILE.read_text(encoding="utf-8"))
 
 
 def read_conventions(text: str) -> Mapping[str, Convention]:

@@ -1,5 +1,8 @@
 """Summaries as plain data: a table of records, without syntax nodes or objects of a run.
 
+Nothing in devlint writes summaries down. This codec is how a law is tested: that a summary has what
+its callers need of the function, and refers to all else by name.
+
     def shift(t):
         return t + torch.ones(3)
 
@@ -13,8 +16,8 @@ classes. Codecs for trees (msgspec, cattrs) would make two of what is shared, an
 second class for each class of values to keep the syntax nodes out.
 
 A summary owns what its function made. All else that it reaches is the program's, and is named
-(`naming`): a node by its file and its number there, a function or a class by its node, a global
-list by its name.
+(`summary_names`): a node by its file and its number there, a function or a class by its node, a
+global list by its name.
 """
 
 from __future__ import annotations

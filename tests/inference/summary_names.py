@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 import libcst as cst
+from summary_records import CONSTANTS, FIELDS, Cell
 
 from devlint.inference.interpreter.contracts import comments_in
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of, functions_of
@@ -21,7 +22,6 @@ from devlint.inference.program.frames import Frame, body_of, closure_of, globals
 from devlint.inference.program.loops import Environment
 from devlint.inference.program.units import Context, Unit
 from devlint.inference.program.values import self_of
-from devlint.inference.summaries.records import CONSTANTS, FIELDS, Cell
 from devlint.inference.syntax.text import every
 
 Name = tuple[Cell, ...]
