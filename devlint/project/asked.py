@@ -17,6 +17,7 @@ class Asked:
     defaults: whether the programs that run a file choose another default device.
     hosts: whether what runs a file leaves the choice of the host.
     named: by a file, whether another one names what it defines.
+    reached: by a file, whether what may run uses what it defines.
     rebound: by a file, "Class.attribute", whether another one assigns that from outside.
     data: whether data sets of the project below a directory move what they hold.
     applications: whether a project is run where it is, and nobody installs it.
@@ -31,6 +32,7 @@ class Asked:
     defaults: dict[str, bool] = field(default_factory=dict)
     hosts: dict[str, bool] = field(default_factory=dict)
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
+    reached: dict[str, dict[str, bool]] = field(default_factory=dict)
     rebound: dict[str, dict[str, bool]] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)
     applications: dict[str, bool] = field(default_factory=dict)

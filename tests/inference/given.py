@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from textwrap import dedent
 
 import libcst as cst
@@ -26,6 +26,7 @@ from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
 from devlint.project.mentions import has_moving_data, is_assigned_outside
 from devlint.project.programs import SETS_DEFAULT
+from devlint.project.reaching import Reaching
 from devlint.project.source import ParsedFile
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"
@@ -102,6 +103,10 @@ class Files:
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         word = re.compile(rf"\b{name}\b")
         return any(word.search(f.text) for f in self.modules.values() if f.path != path)
+
+    def reaches(self, name: str, path: str) -> bool:
+        texts = {Path(f.path): f.text.encode() for f in self.modules.values()}
+        return Reaching(Path(), texts).reaches(name, Path(path))
 
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         owner, _, name = attribute.partition(".")
