@@ -25,7 +25,7 @@ import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.facts import Facts, Site
-from devlint.inference.syntax.text import every, names_in
+from devlint.inference.syntax.text import called_name, every, names_in
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.rewriting import argument
 from devlint_rules.helpers.stretches import (
@@ -127,11 +127,11 @@ def _behind(
     found = _first(_later(line, node), own, node, asked.behind)
     if found.wait is not None or not found.is_open:
         return found.wait
-    callers = _callers(asked, around) if calls < _MOST else []
-    waits = [_behind(asked, call, _repeated(asked.tree, call), calls + 1) for call in callers]
+    callers = calls_of(asked.facts, asked.tree, around) if calls < _MOST else []
+    waits = [_behind(asked, call, turn_around(asked.tree, call), calls + 1) for call in callers]
     if waits:
         return None if None in waits else waits[0]
-    if isinstance(around, _LOOPS) and _fetches(asked.tree, around):
+    if not _repeats(around) or _fetches(asked.tree, around):
         return None
     return _first(line.events[: _number(line, node)], (), node, asked.behind).wait
 
@@ -139,7 +139,8 @@ def _behind(
 def _before(
     asked: _Asked, node: cst.CSTNode, around: cst.CSTNode, calls: int = 0
 ) -> cst.CSTNode | None:
-    """The wait right before, with nothing queued since: in this turn, or in the callers."""
+    """The wait right before, with nothing queued since: in this turn, in the callers, or at the end
+    of the turn before."""
     line = timeline(asked.facts, around, asked.reads)
     if line is None or node not in line.places:
         return None
@@ -148,9 +149,20 @@ def _before(
     found = _first(earlier, own, node, asked.before)
     if found.wait is not None or not found.is_open:
         return found.wait
-    callers = _callers(asked, around) if calls < _MOST else []
-    waits = [_before(asked, call, _repeated(asked.tree, call), calls + 1) for call in callers]
-    return waits[0] if waits and None not in waits else None
+    callers = calls_of(asked.facts, asked.tree, around) if calls < _MOST else []
+    waits = [_before(asked, call, turn_around(asked.tree, call), calls + 1) for call in callers]
+    if waits:
+        return None if None in waits else waits[0]
+    return _first(
+        line.events[: bisect_left(line.numbers, number) : -1], (), node, asked.before
+    ).wait
+
+
+def _repeats(around: cst.CSTNode) -> bool:
+    """The end of a turn is followed by the next one: of a loop, or of a function that takes a whole
+    step. Other functions are parts of one, and work is queued between two calls."""
+    calls = every(around, cst.Call) if isinstance(around, cst.FunctionDef) else ()
+    return isinstance(around, _LOOPS) or any(called_name(c) == "backward" for c in calls)
 
 
 def _number(line: Timeline, node: cst.CSTNode) -> int:
@@ -182,11 +194,11 @@ def _excludes(own: Branches, other: Event) -> bool:
     return any(taken.get(test, branch) != branch for test, branch in other.branches)
 
 
-def _callers(asked: _Asked, function: cst.CSTNode) -> list[cst.CSTNode]:
+def calls_of(facts: Facts, tree: cst.Module, function: cst.CSTNode) -> list[cst.CSTNode]:
     """The calls of a function in its own file."""
-    known = _known_calls(asked.tree)
+    known = _known_calls(tree)
     if not known:
-        for call, called in asked.facts.callees.items():
+        for call, called in facts.callees.items():
             known.setdefault(called, []).append(call)
     return known.get(function, [])
 
@@ -196,7 +208,7 @@ def _known_calls(tree: cst.Module) -> dict[cst.CSTNode, list[cst.CSTNode]]:
     return {}
 
 
-def _repeated(tree: cst.Module, call: cst.CSTNode) -> cst.CSTNode:
+def turn_around(tree: cst.Module, call: cst.CSTNode) -> cst.CSTNode:
     """The loop around a call, else the function, else the file."""
     kinds = (*_LOOPS, cst.FunctionDef, cst.Lambda)
     return next((step for step in path_to(tree, call) if isinstance(step, kinds)), tree)

@@ -21,8 +21,8 @@ from devlint.inference.facts import Facts, Hotness, Site, Sync
 from devlint.inference.syntax.text import called_name, dotted, every
 from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.queues import begins_with, follows
-from devlint_rules.helpers.uses import names_read
+from devlint_rules.helpers.queues import begins_with, calls_of, follows, turn_around
+from devlint_rules.helpers.uses import Use, names_read, use_of
 
 _NESTED = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _MOST = 3  # assignments from a value to where it is shown
@@ -32,9 +32,11 @@ def shown_each_turn(facts: Facts, sync: Sync, around: cst.CSTNode) -> Site | Non
     """Where each turn shows what is read, or what it is added up to; at a reader's own place, or
     under a name that the turn gives it."""
     tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return None
-    waiting: list[cst.CSTNode] = [sync.site.node]
+    return _shown(facts, tree, sync.site.node, around) if isinstance(tree, cst.Module) else None
+
+
+def _shown(facts: Facts, tree: cst.Module, value: cst.CSTNode, around: cst.CSTNode) -> Site | None:
+    waiting = [value]
     known: set[str] = set()
     for _ in range(_MOST):
         found: list[str] = []
@@ -46,6 +48,21 @@ def shown_each_turn(facts: Facts, sync: Sync, around: cst.CSTNode) -> Site | Non
         known.update(found)
         waiting = [read for read in names_read(around) if read.value in found]
     return None
+
+
+def handed_back(facts: Facts, sync: Sync, around: cst.CSTNode) -> Site | None:
+    """Where the callers of a function show what it reads and returns; the function itself, where
+    none is in sight: they may."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module) or use_of(facts, sync) is not Use.RETURNED:
+        return None
+    if not isinstance(around, cst.FunctionDef):
+        return None
+    calls = calls_of(facts, tree, around)
+    shown = [_shown(facts, tree, call, turn_around(tree, call)) for call in calls]
+    if not shown:
+        return Site(facts.source, around.name)
+    return None if None in shown else shown[0]
 
 
 def _becomes(

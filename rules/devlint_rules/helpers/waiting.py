@@ -13,7 +13,12 @@ from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
 from devlint_rules.helpers.needs import MASKED, is_needed
 from devlint_rules.helpers.queues import Counted, ends_turn, waits_anyway
-from devlint_rules.helpers.turns import heads_stack, loop_beside, shown_each_turn
+from devlint_rules.helpers.turns import (
+    handed_back,
+    heads_stack,
+    loop_beside,
+    shown_each_turn,
+)
 from devlint_rules.helpers.uses import is_reduced
 
 K = AssumptionKind
@@ -134,10 +139,8 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
     if not _on_accelerator(facts, sync):
         message = f"callers hand in `{sync.operand.name}` on an accelerator"
         found += assume(K.INPUT_MAY_BE_ACCELERATED, site, message)
-    shown = shown_each_turn(facts, sync, around) if around is not None else None
-    if shown is not None and ends_turn(facts, site.node, around):
-        message = f"the host can do without `{sync.operand.name}`, which each turn shows"
-        found += assume(K.HOST_CAN_DO_WITHOUT, shown, message)
+    if around is not None and ends_turn(facts, site.node, around):
+        found += _wanted_at_once(facts, sync, around)
     seldom = _runs_seldom(sync)
     return (
         found
@@ -149,6 +152,21 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
             f"the host can do without `{sync.operand.name}` here",
         )
     )
+
+
+def _wanted_at_once(facts: Facts, sync: Sync, around: cst.CSTNode) -> Assumptions:
+    """The assumption that a number is not wanted where a step ends: there each turn may show it, or
+    whoever is handed it back."""
+    name = sync.operand.name
+    shown = shown_each_turn(facts, sync, around)
+    if shown is not None:
+        message = f"the host can do without `{name}`, which each turn shows"
+        return assume(K.HOST_CAN_DO_WITHOUT, shown, message)
+    returned = handed_back(facts, sync, around)
+    if returned is not None:
+        message = f"no caller reads `{name}` at once, where the step ends"
+        return assume(K.HOST_CAN_DO_WITHOUT, returned, message)
+    return ()
 
 
 def _runs_seldom(sync: Sync) -> str:
