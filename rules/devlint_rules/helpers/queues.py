@@ -133,7 +133,8 @@ def _behind(
         return None if None in waits else waits[0]
     if not _repeats(around) or _fetches(asked.tree, around):
         return None
-    return _first(line.events[: _number(line, node)], (), node, asked.behind).wait
+    first = line.events[: _number(line, node)]  # a call of the function begins with its own
+    return _first(first, (), None if calls else node, asked.behind).wait
 
 
 def _before(
@@ -174,7 +175,7 @@ def _later(line: Timeline, node: cst.CSTNode) -> list[Event]:
 
 
 def _first(
-    events: list[Event], own: Branches, node: cst.CSTNode, waits: frozenset[Moment]
+    events: list[Event], own: Branches, node: cst.CSTNode | None, waits: frozenset[Moment]
 ) -> _Beside:
     """The first wait of some events, unless work comes first. `own`: the conditions around where
     one comes from; a wait under others may not be reached, nor work where they exclude it."""

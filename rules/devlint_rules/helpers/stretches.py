@@ -30,7 +30,7 @@ from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import dotted, every, last_statement, names_in
 from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.legacy_types import of_sizes
-from devlint_rules.helpers.needs import asks_for_error, is_needed
+from devlint_rules.helpers.needs import NUMBERS, asks_for_error, is_needed
 from devlint_rules.helpers.rewriting import argument, move_target, receiver
 
 
@@ -67,6 +67,7 @@ _Waits = dict[cst.CSTNode, bool | None]
 
 _LATER = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _LOOPS = (cst.For, cst.While, cst.CompFor)
+_TAKEN = NUMBERS | {".cpu()", ".numpy()", ".tolist()", ".equal()"}  # no rows that a mask picks
 _READS = frozenset({"cpu", "item", "numpy", "tolist"})
 _MAKES = re.compile(r"tensor|as_tensor|from_numpy|\w*Tensor")
 
@@ -277,10 +278,11 @@ def _waits(facts: Facts, reads: bool) -> _Waits:
 
 
 def _stays(facts: Facts, sync: Sync, reads: bool) -> bool:
-    """A read that the host needs, as by a check for an error; where `reads` count, any."""
-    if sync.cold or sync.inside is not None:
+    """A read that the host needs, as by a check for an error; where `reads` count, that of any
+    number."""
+    if sync.cold or sync.inside is not None or sync.call not in _TAKEN:
         return False
-    return reads or sync.guards_error or is_needed(facts, sync)
+    return sync.call in NUMBERS if reads else sync.guards_error or is_needed(facts, sync)
 
 
 def _brings_data(move: Move) -> bool:

@@ -133,7 +133,8 @@ def heads_stack(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | 
         goes_through = any(
             name.value in turns for call in every(loop.body, cst.Call) for name in _called(call)
         )
-        is_own = goes_through and any(name.startswith("self.") for name in over)
+        is_written = isinstance(loop.iter, (cst.Tuple, cst.List))
+        is_own = goes_through and not is_written and any(name.startswith("self.") for name in over)
         if is_own and follows(facts, node, loop, around):
             return Site(facts.source, loop)
     return None

@@ -103,7 +103,7 @@ def busy_at(
     if wait is not None:
         message = f"the device still works, though the host waits at `{shorten(wait.node)}` anyway"
         return assume(K.DEVICE_IS_STILL_BUSY, wait, message)
-    if counted is Counted.NEEDED:  # a block of data costs by itself
+    if counted is not Counted.BATCHES:  # a copy that can be done without costs by itself
         return ()
     loop = loop_beside(facts, site.node, around)
     if loop is not None:
