@@ -47,7 +47,7 @@ SUMMED = "total += self.advance(x)"
     ("first", "call", "count"),
     [
         ("x = x.half()", SUMMED, 1),
-        ("x = x.cuda()", SUMMED, 0),  # the next call copies its batch at once
+        ("x = x.half()", "total += self.advance(x.cuda())", 0),  # the next batch is copied at once
         ("x = x.half()", "number = self.advance(x); print(number)", 0),  # it is shown at once
         ("x = x.half()", "pass", 0),  # nobody knows who asks for it
     ],

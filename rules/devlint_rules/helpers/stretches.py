@@ -279,10 +279,11 @@ def _waits(facts: Facts, reads: bool) -> _Waits:
 
 def _stays(facts: Facts, sync: Sync, reads: bool) -> bool:
     """A read that the host needs, as by a check for an error; where `reads` count, that of any
-    number."""
+    number besides."""
     if sync.cold or sync.inside is not None or sync.call not in _TAKEN:
         return False
-    return sync.call in NUMBERS if reads else sync.guards_error or is_needed(facts, sync)
+    is_number = reads and sync.call in NUMBERS
+    return is_number or sync.guards_error or is_needed(facts, sync)
 
 
 def _brings_data(move: Move) -> bool:
