@@ -125,8 +125,10 @@ def loop_beside(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | 
 def heads_stack(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | None:
     """The loop over a module's layers that a function goes through behind a node, if the function
     has queued nothing before: it waits once for all of them, `for block in self.blocks`."""
+    tree = getattr(facts.source, "tree", None)
     if not isinstance(around, cst.FunctionDef) or not begins_with(facts, node, around):
         return None
+    above = set(path_to(tree, node)) if isinstance(tree, cst.Module) else set()
     for loop in every(around.body, cst.For):
         over = [dotted(read) for read in every(loop.iter, cst.Attribute)]
         turns = {name.value for name in every(loop.target, cst.Name)}
@@ -135,7 +137,7 @@ def heads_stack(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | 
         )
         is_written = isinstance(loop.iter, (cst.Tuple, cst.List))
         is_own = goes_through and not is_written and any(name.startswith("self.") for name in over)
-        if is_own and follows(facts, node, loop, around):
+        if is_own and loop not in above and follows(facts, node, loop, around):
             return Site(facts.source, loop)
     return None
 
