@@ -88,7 +88,11 @@ def _chooses_flow(facts: Facts, node: cst.CSTNode) -> bool:
     inner = node
     for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
         if isinstance(step, cst.If) and step.test is inner:
-            small = (s for line in step.body.body for s in getattr(line, "body", (line,)))
+            small = [
+                each
+                for line in step.body.body
+                for each in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
+            ]
             return not all(isinstance(s, (cst.Assign, cst.AugAssign, cst.AnnAssign)) for s in small)
         if isinstance(step, (cst.BaseStatement, cst.IfExp)):
             return isinstance(step, (cst.While, cst.If))
