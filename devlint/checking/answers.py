@@ -116,6 +116,11 @@ class Answers:
                 for name, was in names.items()
             )
             and all(
+                self.mentions.reaches(name, Path(path)) == was
+                for path, names in asked.reached.items()
+                for name, was in names.items()
+            )
+            and all(
                 self.mentions.rebinds(attribute, Path(path)) == was
                 for path, attributes in asked.rebound.items()
                 for attribute, was in attributes.items()

@@ -182,6 +182,7 @@ def joined(questions: Iterable[Asked]) -> Asked | None:
                     (found.files, asked.files),
                     (found.directories, asked.directories),
                     (found.named, asked.named),
+                    (found.reached, asked.reached),
                     (found.rebound, asked.rebound),
                 )
                 for directory, names in by_directory.items()

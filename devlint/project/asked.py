@@ -17,6 +17,7 @@ class Asked:
     defaults: whether the programs that run a file choose another default device.
     hosts: whether what runs a file leaves the choice of the host.
     named: by a file, whether another one names what it defines.
+    reached: by a file, whether what may run uses what it defines.
     rebound: by a file, "Class.attribute", whether another one assigns that from outside.
     options: by an option and a value, "fast=True", whether something sets it so.
     data: whether data sets of the project below a directory move what they hold.
@@ -32,6 +33,7 @@ class Asked:
     defaults: dict[str, bool] = field(default_factory=dict)
     hosts: dict[str, bool] = field(default_factory=dict)
     named: dict[str, dict[str, bool]] = field(default_factory=dict)
+    reached: dict[str, dict[str, bool]] = field(default_factory=dict)
     rebound: dict[str, dict[str, bool]] = field(default_factory=dict)
     options: dict[str, bool] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)

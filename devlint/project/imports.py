@@ -334,6 +334,13 @@ class Project:
             known[name] = self._mentions.elsewhere(name, file)
         return known[name]
 
+    def reaches(self, name: str, file: Path) -> bool:
+        """Whether something that may run uses what a file defines, however far away."""
+        known = self.asked.reached.setdefault(str(file), {})
+        if name not in known:
+            known[name] = self._mentions.reaches(name, file)
+        return known[name]
+
     def rebinds_elsewhere(self, attribute: str, file: Path) -> bool:
         """Whether another file of the project gives an object of a class a value of its own under
         an attribute: `Class.attribute`, of a class of this file."""
@@ -437,6 +444,10 @@ class Importer:
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
         return self.project.is_named_elsewhere(name, self.project.root / path)
+
+    def reaches(self, name: str, path: str) -> bool:
+        """Whether something that may run uses what a file defines, however far away."""
+        return self.project.reaches(name, self.project.root / path)
 
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         """Whether another file of the project gives an object of a class a value of its own under

@@ -13,9 +13,9 @@ from devlint.inference.facts import DataCopy, Facts, Hotness, Loop, Move, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import line_before
+from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import is_copied_each_step
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
-from devlint_rules.helpers.stretches import Counted
 from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import history, loop_note
 

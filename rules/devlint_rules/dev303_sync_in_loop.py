@@ -12,10 +12,12 @@ from devlint.inference.domain.placement import Variable, VariableKind, may_be_ac
 from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
 from devlint.inference.syntax.text import dotted, every
 from devlint.rule import Claim, Note, Rule
+from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.chains import reduction
 from devlint_rules.helpers.needs import MASKED, asks_for_error, is_stacking
+from devlint_rules.helpers.queues import ends_turn
 from devlint_rules.helpers.scopes import function_around, values_of
-from devlint_rules.helpers.stretches import ends_turn
+from devlint_rules.helpers.turns import shown_each_turn
 from devlint_rules.helpers.uses import Use, names_read, use_of
 from devlint_rules.helpers.waiting import assumptions
 from devlint_rules.helpers.wording import WAITS, and_more, loop_note
@@ -80,6 +82,24 @@ def _is_of_parameter(facts: Facts, sync: Sync) -> bool:
     return bool(names & given) and names <= given | {"torch"}
 
 
+def _chooses_flow(facts: Facts, node: cst.CSTNode) -> bool:
+    """The answer chooses what the host does next, `if done: return x`, and not only a value."""
+    tree = getattr(facts.source, "tree", None)
+    inner = node
+    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+        if isinstance(step, cst.If) and step.test is inner:
+            small = [
+                each
+                for line in step.body.body
+                for each in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
+            ]
+            return not all(isinstance(s, (cst.Assign, cst.AugAssign, cst.AnnAssign)) for s in small)
+        if isinstance(step, (cst.BaseStatement, cst.IfExp)):
+            return isinstance(step, (cst.While, cst.If))
+        inner = step
+    return False
+
+
 def _advice(facts: Facts, sync: Sync) -> str:
     """By what becomes of the value."""
     if sync.call == MASKED:
@@ -113,6 +133,12 @@ def _advice(facts: Facts, sync: Sync) -> str:
                 "ask once in the caller and hand the answer in, or let the device decide: "
                 "`torch.where`"
             )
+        if _chooses_flow(facts, sync.site.node):
+            known = "a counter, " if in_loop else ""
+            return (
+                "let the device decide, by an operation that does no harm where it is not needed, "
+                f"or go by what the host knows: {known}a size, a flag beside the tensor"
+            )
         counter = ", or go by a counter of the host" if in_loop else ""
         return (
             "let the device decide: `torch.where`, or an operation that does no harm where it is "
@@ -124,6 +150,8 @@ def _advice(facts: Facts, sync: Sync) -> str:
         if loop is None or not trains:
             return "read it every n-th time only, or once after the loop"
         if ends_turn(facts, sync.site.node, loop.site.node):
+            if shown_each_turn(facts, sync, loop.site.node) is not None:
+                return "show it only every n-th step, and read it there"
             return "read it only every n-th step, or keep it detached until the loop is done"
         return "read it behind `backward` and `step`, and only every n-th step"
     if use is Use.SUMMED and not in_loop:
@@ -304,9 +332,11 @@ def total(values: list[float]) -> float:
     limits="""\
 Whether the wait costs anything depends on how long the queue is, which only a profile shows; hence
 severity `performance`. A sampling loop that has to read each token is right as it is. It is a
-`possible` one where a `synchronize()` stands right above; where the number picks a layer or an
-element; where only an `isinstance` says that the value is a tensor; where the value is shown in a
-loop that evaluates; in tests and reference implementations (`attention_ref`); and, as all remarks
-on speed, where a file or a function turns on anomaly mode, which waits behind each operation of
-`backward`.""",
+`possible` one where the queue is short anyway: where a `synchronize()` or another wait stands right
+above, in a helper or in the calls in sight as well, behind a loop that waits in each turn, ahead of
+all layers of a model; where each turn shows the value at its end, or hands it back to who may;
+where the number picks a layer or an element; where only an `isinstance` says that the value is a
+tensor; where the value is shown in a loop that evaluates; in tests and reference implementations
+(`attention_ref`); and, as all remarks on speed, where a file or a function turns on anomaly mode,
+which waits behind each operation of `backward`.""",
 )

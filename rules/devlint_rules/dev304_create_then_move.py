@@ -19,6 +19,7 @@ from devlint_rules.helpers.assumptions import assume_if, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
+from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import (
     goes_through_host,
     is_copied_each_step,
@@ -41,7 +42,6 @@ from devlint_rules.helpers.rewriting import (
 )
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.sizes import makes_few
-from devlint_rules.helpers.stretches import Counted
 from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import loop_note
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from devlint.project import mentions
+from devlint.project import uses
 from devlint.project.mentions import Mentions
 
 
@@ -81,7 +81,7 @@ def test_what_belongs_to_others_is_not_looked_at(tmp_path):
 
 
 def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(mentions, "MOST", 10)
+    monkeypatch.setattr(uses, "MOST", 10)
     found = project(tmp_path, a_dot_py="class Net: pass", b_dot_py="x = 1")
     assert found.elsewhere("Net", tmp_path / "a.py")
 

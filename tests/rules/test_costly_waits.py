@@ -201,8 +201,9 @@ import torch
 def train(model, loader, optimizer, table):
     model.cuda()
     for x, y in loader:
-        out = model(x.cuda())
-        error, size = (out - y.cuda()).abs().mean(), out.pow(2).mean()
+        x, y = x.cuda(), y.cuda()
+        out = model(x)
+        error, size = (out - y).abs().mean(), out.pow(2).mean()
         both = {both}
         (both * table).sum().backward()
         optimizer.step()

@@ -250,9 +250,10 @@ class Loss(nn.Module):
 
 
 {head}
+    kept = []
     for _ in range(3):
         x = torch.rand(4, 512)
-        print(Loss()(x.cuda(), x.cuda()).item()){more}
+        kept.append(Loss()(x.cuda(), x.cuda()).item()){more}
 """
 
 
@@ -455,10 +456,11 @@ FIRST = """\
 def first(model, loader):
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     model.to(device)
+    kept = []
     for batch in loader:
         loss = model(batch.to(device, non_blocking=True)).mean()
         {skip}
-        print(loss.item())
+        kept.append(loss.item())
         {leave}
 """
 

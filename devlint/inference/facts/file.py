@@ -58,6 +58,7 @@ class Facts:
     plain_attributes: list[PlainAttribute] = field(default_factory=list)
     late_moves: list[LateMove] = field(default_factory=list)
     rebindings: list[Rebinding] = field(default_factory=list)
+    callees: dict[cst.CSTNode, cst.CSTNode] = field(default_factory=dict)  # by call, of this file
     # Functions that nothing in sight uses, though the project uses their file: their names.
     left_over: dict[cst.CSTNode, str] = field(default_factory=dict)
     # Those that nothing in sight calls, and of an application nothing out of sight.

@@ -43,6 +43,7 @@ class PerStep(NamedTuple):
 def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
     """Remember who calls a function of the same file."""
     if function.unit is frame.unit:
+        frame.unit.facts.callees[node] = function.node
         around = frame.control
         call = CallSite(frame.function, node, around.loop, around.cold, around.evaluating)
         function.callers.append(call)

@@ -43,6 +43,9 @@ class Importer(Protocol):
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
 
+    def reaches(self, name: str, path: str) -> bool:
+        """Whether something that may run uses what a file defines, however far away."""
+
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         """Whether another file of the project gives an object of a class a value of its own under
         an attribute: `Class.attribute`, of a class of this file."""

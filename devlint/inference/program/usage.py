@@ -1,5 +1,5 @@
-"""Functions that nothing in sight uses, in files that are run or that the project does use; and
-what no call hands to a private function.
+"""Functions that nothing in sight uses, in files that are run or that the project does use, or only
+such a one; and what no call hands to a private function.
 
 A file whose other definitions are named elsewhere is no library for strangers only, nor is one that
 runs itself: what is named neither there nor in the file itself is left over. Of any other file that
@@ -25,14 +25,16 @@ _BETWEEN_WORDS = {code: " " for code in range(128) if not f"_{chr(code)}".isiden
 
 def left_over(function: Function) -> str:
     """The function's name, or that of its class, if nothing in sight names it while the file runs,
-    or the project names others of it; else "". What is decorated is registered somewhere, what
-    overrides a method of a library is called by that."""
+    or the project names others of it, or if only such functions do; else "". What is decorated is
+    registered somewhere, what overrides a method of a library is called by that."""
     info = function.outermost.info
     of_library = info is not None and bool(info.library_bases)
     names = _names_to_call(function)[: 1 if of_library else None]
     usage = function.unit.kept(_Usage)
     unnamed = usage.unnamed_of(names)
-    return unnamed if unnamed and usage.is_used_besides(names) else ""
+    if unnamed:
+        return unnamed if usage.is_used_besides(names) else ""
+    return next((name for name in names if not usage.is_reached(name)), "")
 
 
 def uncalled(function: Function) -> str:
@@ -105,6 +107,11 @@ class _Usage:
     def is_unnamed(self, name: str) -> bool:
         """Neither its own file names it, but where it is defined, nor another."""
         return self._words[name] == 1 and not self._is_named_elsewhere(name)
+
+    def is_reached(self, name: str) -> bool:
+        """Something that may run uses it, however far away."""
+        importer = self.unit.context.importer
+        return importer is None or importer.reaches(name, self.unit.source.path)
 
     def unnamed_of(self, names: Iterable[str]) -> str:
         """The first of some names that nothing in sight names; "" without one."""

@@ -15,17 +15,16 @@ from __future__ import annotations
 
 import enum
 import re
-from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from functools import lru_cache
-from itertools import islice
+from itertools import groupby
 from typing import NamedTuple
 
 import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import ACCELERATORS, CPU, may_be_accelerator
-from devlint.inference.facts import Facts, Move, Site, Sync
+from devlint.inference.facts import Facts, Move, Sync
 from devlint.inference.syntax.evaluation_order import in_order
 from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import dotted, every, last_statement, names_in
@@ -44,12 +43,21 @@ class Moment(enum.Enum):
     OTHER = enum.auto()
 
 
-class _Event(NamedTuple):
+class Event(NamedTuple):
     """One node at which something happens, and the conditions that it stands under."""
 
     node: cst.CSTNode
     moment: Moment
     branches: Branches
+
+
+class Timeline(NamedTuple):
+    """The events of one body in the order of evaluation, with the number of each, and the number
+    and the branches of every node."""
+
+    events: list[Event]
+    numbers: list[int]
+    places: dict[cst.CSTNode, tuple[int, Branches]]
 
 
 Branches = tuple[tuple[cst.CSTNode, int], ...]  # conditions, and which of their branches
@@ -64,150 +72,34 @@ _READS = frozenset({"cpu", "item", "numpy", "tolist"})
 _MAKES = re.compile(r"tensor|as_tensor|from_numpy|\w*Tensor")
 
 
-class Counted(enum.Enum):
-    """Which waits are taken to stay."""
-
-    NEEDED = enum.auto()  # reads that the host needs
-    BATCHES = enum.auto()  # those, and the copy of the next batch
-    NUMBERS = enum.auto()  # reads of any number, be they needed or DEV303's to mend
-    ANY = (
-        enum.auto()
-    )  # these, and the copies of batches, before it as well: all that drains a queue
-
-
-def waits_anyway(
-    facts: Facts, node: cst.CSTNode, around: cst.CSTNode, counted: Counted
-) -> Site | None:
-    """Where the host waits for the device in any case, with next to nothing queued between that and
-    a node: at once behind it, or before. `around`: the loop, or the function, that repeats. A batch
-    that is copied in between could be copied earlier: only behind a node it has to wait."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return None
-    line = _timeline(facts, tree, around, counted in (Counted.NUMBERS, Counted.ANY))
-    if node not in line.places:
-        return None
-    copies = counted in (Counted.BATCHES, Counted.ANY)
-    waits = {Moment.READ, Moment.COPY} if copies else {Moment.READ}
-    drained = waits if counted is Counted.ANY else {Moment.READ}
-    repeats = isinstance(around, _LOOPS) and not _fetches(tree, around)
-    found = _behind(line, node, repeats, waits) or _before(line, node, drained)
-    return Site(facts.source, found) if found is not None else None
-
-
-def ends_turn(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
-    """Nothing is queued behind a node in the turn, or the call, that repeats."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return False
-    line = _timeline(facts, tree, around, reads=False)
-    if node not in line.places:
-        return False
-    number, _ = line.places[node]
-    behind = islice(line.events, bisect_right(line.numbers, number), None)
-    return all(event.moment is not Moment.WORK for event in behind)
-
-
-def _fetches(tree: cst.Module, around: cst.CSTNode) -> bool:
-    """The loop goes over a loader in sight that has no worker processes: between two turns the host
-    makes a batch, and the device may work meanwhile."""
-    if not isinstance(around, cst.For):
-        return False
-    loaders = _loaders_without_workers(tree)
-    direct = (call for call in every(around.iter, cst.Call) if _is_loader_without_workers(call))
-    return next(direct, None) is not None or not loaders.isdisjoint(names_in(around.iter))
-
-
-@lru_cache(maxsize=1)  # the file under check
-def _loaders_without_workers(tree: cst.Module) -> frozenset[str]:
-    """The names that a file binds to such loaders."""
-    return _names_of(tree, _is_loader_without_workers)
-
-
-def _names_of(tree: cst.Module, made: Callable[[cst.Call], bool]) -> frozenset[str]:
-    """The names that a file binds to what such calls make."""
-    return frozenset(
-        dotted(target.target)
-        for each in every(tree, cst.Assign)
-        if isinstance(each.value, cst.Call) and made(each.value)
-        for target in each.targets
-    )
-
-
-def _is_loader_without_workers(call: cst.Call) -> bool:
-    return holds("loader-class", _callee(call)) and argument(call, "num_workers") is None
-
-
-class _Timeline(NamedTuple):
-    """The events of one body in the order of evaluation, with the number of each, and the number
-    and the branches of every node."""
-
-    events: list[_Event]
-    numbers: list[int]
-    places: dict[cst.CSTNode, tuple[int, Branches]]
-
-
-def _behind(
-    line: _Timeline, node: cst.CSTNode, repeats: bool, waits: set[Moment]
-) -> cst.CSTNode | None:
-    """The next wait, in this turn or at the beginning of the next one."""
-    number, own = line.places[node]
-    here = bisect_right(line.numbers, number)
-    for event in islice(line.events, here, None):
-        if event.moment is Moment.WORK and not _excludes(own, event):
-            return None
-        if event.moment in waits and _is_sure(own, event):
-            return event.node
-    for event in islice(line.events, here) if repeats else ():
-        if event.moment is Moment.WORK or event.node is node:
-            return None
-        if event.moment in waits and not event.branches:
-            return event.node
-    return None
-
-
-def _before(line: _Timeline, node: cst.CSTNode, waits: set[Moment]) -> cst.CSTNode | None:
-    """The wait right before: nothing was queued since then."""
-    number, own = line.places[node]
-    for at in range(bisect_left(line.numbers, number) - 1, -1, -1):
-        event = line.events[at]
-        if event.moment is Moment.WORK and not _excludes(own, event):
-            return None
-        if event.moment in waits and event.node is not node and _is_sure(own, event):
-            return event.node
-    return None
-
-
-def _excludes(own: Branches, other: _Event) -> bool:
-    """Both stand in different branches of one condition."""
-    taken = dict(own)
-    return any(taken.get(test, branch) != branch for test, branch in other.branches)
-
-
-def _is_sure(own: Branches, other: _Event) -> bool:
-    """Wherever the one is reached, the other is."""
-    return set(other.branches) <= set(own)
-
-
 @lru_cache(maxsize=1)  # the file under check
 def _known(
     tree: cst.CSTNode,
-) -> tuple[dict[bool, _Waits], dict[tuple[cst.CSTNode, bool], _Timeline]]:
+) -> tuple[dict[bool, _Waits], dict[tuple[cst.CSTNode, bool], Timeline | None]]:
     return {}, {}
 
 
-def _timeline(facts: Facts, tree: cst.Module, around: cst.CSTNode, reads: bool) -> _Timeline:
+def timeline(facts: Facts, around: cst.CSTNode, reads: bool) -> Timeline | None:
+    """The events of a body; `reads`: any read of a number counts as a wait that stays. None in the
+    midst of it: the body calls itself."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module):
+        return None
     waits, lines = _known(tree)
     if reads not in waits:
         waits[reads] = _waits(facts, reads)
-    if (around, reads) not in lines:
-        lines[around, reads] = _walked(around, waits[reads], _small(facts, tree))
-    return lines[around, reads]
+    key = around, reads
+    if key not in lines:
+        lines[key] = None
+        lines[key] = _walked(facts, around, reads, waits[reads], _small(facts, tree))
+    return lines[key]
 
 
-def _walked(around: cst.CSTNode, waits: _Waits, small: _Small) -> _Timeline:
+def _walked(
+    facts: Facts, around: cst.CSTNode, reads: bool, waits: _Waits, small: _Small
+) -> Timeline:
     """The nodes of a body in the order of evaluation: what a node is made of comes before it."""
-    events: list[_Event] = []
+    events: list[Event] = []
     numbers: list[int] = []
     places: dict[cst.CSTNode, tuple[int, Branches]] = {}
     fresh = _fresh_names(around)
@@ -216,19 +108,32 @@ def _walked(around: cst.CSTNode, waits: _Waits, small: _Small) -> _Timeline:
         node, branches, is_done = waiting.pop()
         if is_done:
             places[node] = len(places), branches
-            moment = _moment(node, waits, fresh, small)
-            if moment is Moment.COPY and waits.get(node):  # `if cuda: x = x.cuda()`
+            inner = _inside(facts, node, reads) if node not in waits else None
+            moments = inner if inner is not None else (_moment(node, waits, fresh, small),)
+            if moments == (Moment.COPY,) and waits.get(node):  # `if cuda: x = x.cuda()`
                 branches = branches[:-1]
-            if moment is not Moment.OTHER:
-                events.append(_Event(node, moment, branches))
-                numbers.append(places[node][0])
+            for moment in moments:
+                if moment is not Moment.OTHER:
+                    events.append(Event(node, moment, branches))
+                    numbers.append(places[node][0])
             continue
         waiting.append((node, branches, True))
         if isinstance(node, _LATER) and node is not around:
             continue
         parts = _parts_of(node, branches, node is around)
         waiting += [(part, under, False) for part, under in reversed(parts)]
-    return _Timeline(events, numbers, places)
+    return Timeline(events, numbers, places)
+
+
+def _inside(facts: Facts, node: cst.CSTNode, reads: bool) -> tuple[Moment, ...] | None:
+    """What a call of a function of the same file does, in order: its work, and the waits that no
+    condition of its own is around."""
+    callee = facts.callees.get(node)
+    line = timeline(facts, callee, reads) if callee is not None else None
+    if line is None:
+        return None
+    found = (e.moment for e in line.events if e.moment is Moment.WORK or not e.branches)
+    return tuple(moment for moment, _ in groupby(found))
 
 
 def _parts_of(node: cst.CSTNode, branches: Branches, is_around: bool) -> list[_Part]:
@@ -274,15 +179,25 @@ def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str], small: _Sma
         return Moment.COPY
     if not isinstance(node, cst.Call):
         return Moment.OTHER
-    name = _callee(node)
+    name = callee_name(node)
     is_light = holds("light-callee", name) or name in small.criteria or _is_for_host(node)
     return Moment.OTHER if is_light else Moment.WORK
+
+
+def names_bound(tree: cst.Module, made: Callable[[cst.Call], bool]) -> frozenset[str]:
+    """The names that a file binds to what such calls make."""
+    return frozenset(
+        dotted(target.target)
+        for each in every(tree, cst.Assign)
+        if isinstance(each.value, cst.Call) and made(each.value)
+        for target in each.targets
+    )
 
 
 @lru_cache(maxsize=1)  # the file under check
 def _criteria(tree: cst.Module) -> frozenset[str]:
     """The names that a file binds to losses of `torch.nn`, each a few small kernels."""
-    return _names_of(tree, _makes_criterion)
+    return names_bound(tree, _makes_criterion)
 
 
 def _makes_criterion(made: cst.Call) -> bool:
@@ -302,11 +217,11 @@ def _is_for_host(call: cst.Call) -> bool:
 def _is_of_host(value: cst.BaseExpression) -> bool:
     """A number, a text, or what was read or copied from the device."""
     if isinstance(value, cst.Call):
-        return _callee(value).rpartition(".")[2] in _READS
+        return callee_name(value).rpartition(".")[2] in _READS
     return isinstance(value, (cst.BaseNumber, cst.BaseString))
 
 
-def _callee(call: cst.Call) -> str:
+def callee_name(call: cst.Call) -> str:
     """`model`, `loss.backward`, `.mean` of `model(x).mean()`."""
     name = dotted(call.func)
     if not name and isinstance(call.func, cst.Attribute):
@@ -320,7 +235,7 @@ def _copies_data(node: cst.CSTNode) -> bool:
         return False
     return (
         not _is_written(node.args[0].value)
-        and _MAKES.fullmatch(_callee(node).rpartition(".")[2]) is not None
+        and _MAKES.fullmatch(callee_name(node).rpartition(".")[2]) is not None
     )
 
 
@@ -364,10 +279,11 @@ def _waits(facts: Facts, reads: bool) -> _Waits:
 
 def _stays(facts: Facts, sync: Sync, reads: bool) -> bool:
     """A read that the host needs, as by a check for an error; where `reads` count, that of any
-    number."""
+    number besides."""
     if sync.cold or sync.inside is not None or sync.call not in _TAKEN:
         return False
-    return sync.call in NUMBERS if reads else sync.guards_error or is_needed(facts, sync)
+    is_number = reads and sync.call in NUMBERS
+    return is_number or sync.guards_error or is_needed(facts, sync)
 
 
 def _brings_data(move: Move) -> bool:
@@ -408,7 +324,10 @@ def _is_made(move: Move) -> bool:
 
 def _copies_python(made: cst.CSTNode) -> bool:
     """`torch.LongTensor(labels)`: no factory has made it there, it holds what Python had."""
-    if not isinstance(made, cst.Call) or _MAKES.fullmatch(_callee(made).rpartition(".")[2]) is None:
+    if (
+        not isinstance(made, cst.Call)
+        or _MAKES.fullmatch(callee_name(made).rpartition(".")[2]) is None
+    ):
         return False
     return of_sizes(made) is None and bool(made.args) and not _is_written(made.args[0].value)
 

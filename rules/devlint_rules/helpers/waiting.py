@@ -12,7 +12,13 @@ from devlint.inference.syntax.text import dotted, every, shorten
 from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
 from devlint_rules.helpers.needs import MASKED, is_needed
-from devlint_rules.helpers.stretches import Counted, waits_anyway
+from devlint_rules.helpers.queues import Counted, ends_turn, waits_anyway
+from devlint_rules.helpers.turns import (
+    handed_back,
+    heads_stack,
+    loop_beside,
+    shown_each_turn,
+)
 from devlint_rules.helpers.uses import is_reduced
 
 K = AssumptionKind
@@ -91,11 +97,23 @@ def busy_at(
 ) -> Assumptions:
     """The assumption that the device has something to do where the host waits for it, though next
     to nothing is queued between that and a wait that stays. `around`: what repeats."""
-    wait = waits_anyway(facts, site.node, around, counted) if around is not None else None
-    if wait is None:
+    if around is None:
         return ()
-    message = f"the device still works, though the host waits at `{shorten(wait.node)}` anyway"
-    return assume(K.DEVICE_IS_STILL_BUSY, wait, message)
+    wait = waits_anyway(facts, site.node, around, counted)
+    if wait is not None:
+        message = f"the device still works, though the host waits at `{shorten(wait.node)}` anyway"
+        return assume(K.DEVICE_IS_STILL_BUSY, wait, message)
+    if counted is not Counted.BATCHES:  # a copy that can be done without costs by itself
+        return ()
+    loop = loop_beside(facts, site.node, around)
+    if loop is not None:
+        message = "one wait more counts beside those in each turn of this loop"
+        return assume(K.DEVICE_IS_STILL_BUSY, loop, message)
+    stack = heads_stack(facts, site.node, around)
+    if stack is not None:
+        message = "one wait counts ahead of all layers of this loop"
+        return assume(K.DEVICE_IS_STILL_BUSY, stack, message)
+    return ()
 
 
 def repeated(loop: Loop | None, function: Site | None) -> cst.CSTNode | None:
@@ -110,16 +128,19 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
     caller, and nothing but the value makes the host wait there."""
     site = sync.site
     found = time_matters(facts, site)
+    around = repeated(sync.loop, sync.function)
     if sync.perhaps or is_only_asked_for(facts, sync):
         found += assume(K.VALUE_IS_TENSOR, site, f"`{sync.operand.name}` is a tensor here")
     if has_waited(facts, site.node):
         message = "the device still works, though `synchronize` was called just before"
         found += assume(K.DEVICE_IS_STILL_BUSY, site, message)
     if not sync.elementwise:
-        found += busy_at(facts, site, repeated(sync.loop, sync.function), Counted.BATCHES)
+        found += busy_at(facts, site, around, Counted.BATCHES)
     if not _on_accelerator(facts, sync):
         message = f"callers hand in `{sync.operand.name}` on an accelerator"
         found += assume(K.INPUT_MAY_BE_ACCELERATED, site, message)
+    if around is not None and ends_turn(facts, site.node, around):
+        found += _wanted_at_once(facts, sync, around)
     seldom = _runs_seldom(sync)
     return (
         found
@@ -131,6 +152,21 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
             f"the host can do without `{sync.operand.name}` here",
         )
     )
+
+
+def _wanted_at_once(facts: Facts, sync: Sync, around: cst.CSTNode) -> Assumptions:
+    """The assumption that a number is not wanted where a step ends: there each turn may show it, or
+    whoever is handed it back."""
+    name = sync.operand.name
+    shown = shown_each_turn(facts, sync, around)
+    if shown is not None:
+        message = f"the host can do without `{name}`, which each turn shows"
+        return assume(K.HOST_CAN_DO_WITHOUT, shown, message)
+    returned = handed_back(facts, sync, around)
+    if returned is not None:
+        message = f"no caller reads `{name}` at once, where the step ends"
+        return assume(K.HOST_CAN_DO_WITHOUT, returned, message)
+    return ()
 
 
 def _runs_seldom(sync: Sync) -> str:

@@ -1,0 +1,235 @@
+"""The queue of the device at a wait: drained just before, drained again at once, or neither.
+
+    def step(model, x, optimizer):
+        x = x.to("cuda")             # the host waits: it comes from pageable memory
+        if x.min() < 0: ...          # nothing was queued since: this wait is for free
+        loss = model(x).mean()
+        loss.backward()
+        optimizer.step()
+        return loss.item()           # so is this one, where the caller asks `step` for the next
+
+A wait costs what the host could have queued meanwhile. Beside another one that stays, with next to
+nothing queued in between, the host gains nothing by doing without it. What the calls in sight do
+before and behind a function belongs to its own beginning and end.
+"""
+
+from __future__ import annotations
+
+import enum
+from bisect import bisect_left, bisect_right
+from functools import lru_cache
+from itertools import islice
+from typing import NamedTuple
+
+import libcst as cst
+
+from devlint.inference.conventions import holds
+from devlint.inference.facts import Facts, Site
+from devlint.inference.syntax.text import called_name, every, names_in
+from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.rewriting import argument
+from devlint_rules.helpers.stretches import (
+    Branches,
+    Event,
+    Moment,
+    Timeline,
+    callee_name,
+    names_bound,
+    timeline,
+)
+
+_LOOPS = (cst.For, cst.While, cst.CompFor)
+_MOST = 2  # calls from a wait to one that it stands beside
+
+
+class Counted(enum.Enum):
+    """Which waits are taken to stay."""
+
+    NEEDED = enum.auto()  # reads that the host needs
+    BATCHES = enum.auto()  # those, and the copy of the next batch
+    NUMBERS = enum.auto()  # reads of any number, be they needed or DEV303's to mend
+    ANY = (
+        enum.auto()
+    )  # these, and the copies of batches, before it as well: all that drains a queue
+
+
+class _Beside(NamedTuple):
+    """The next wait in one direction, with nothing queued in between; else whether nothing was
+    queued up to where the body begins or ends."""
+
+    wait: cst.CSTNode | None
+    is_open: bool = False
+
+
+class _Asked(NamedTuple):
+    """What is asked of a file: whether reads of any number count as waits, which moments drain the
+    queue before a node, and which do behind it."""
+
+    facts: Facts
+    tree: cst.Module
+    reads: bool
+    before: frozenset[Moment]
+    behind: frozenset[Moment]
+
+
+_READ = frozenset({Moment.READ})
+_ALL = frozenset({Moment.READ, Moment.COPY})
+
+
+def waits_anyway(
+    facts: Facts, node: cst.CSTNode, around: cst.CSTNode, counted: Counted
+) -> Site | None:
+    """Where the host waits for the device in any case, with next to nothing queued between that and
+    a node: at once behind it, or before. `around`: the loop, or the function, that repeats."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module):
+        return None
+    reads = counted in (Counted.NUMBERS, Counted.ANY)
+    waits = _ALL if counted in (Counted.BATCHES, Counted.ANY) else _READ
+    asked = _Asked(facts, tree, reads, waits, waits)
+    found = _behind(asked, node, around) or _before(asked, node, around)
+    return Site(facts.source, found) if found is not None else None
+
+
+def ends_turn(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
+    """Nothing is queued behind a node in the turn, or the call, that repeats."""
+    line = timeline(facts, around, reads=False)
+    if line is None or node not in line.places:
+        return False
+    return all(event.moment is not Moment.WORK for event in _later(line, node))
+
+
+def begins_with(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
+    """Nothing is queued before a node in the turn, or the call, that repeats."""
+    line = timeline(facts, around, reads=False)
+    if line is None or node not in line.places:
+        return False
+    before = line.events[: bisect_left(line.numbers, line.places[node][0])]
+    return all(event.moment is not Moment.WORK for event in before)
+
+
+def follows(facts: Facts, node: cst.CSTNode, other: cst.CSTNode, around: cst.CSTNode) -> bool:
+    """Whenever a node is reached in a turn, so is another one, before or behind."""
+    line = timeline(facts, around, reads=False)
+    if line is None or node not in line.places or other not in line.places:
+        return False
+    return set(line.places[other][1]) <= set(line.places[node][1])
+
+
+def _behind(
+    asked: _Asked, node: cst.CSTNode, around: cst.CSTNode, calls: int = 0
+) -> cst.CSTNode | None:
+    """The next wait: in this turn, at the beginning of the next one, or where the callers go on."""
+    line = timeline(asked.facts, around, asked.reads)
+    if line is None or node not in line.places:
+        return None
+    own = line.places[node][1]
+    found = _first(_later(line, node), own, node, asked.behind)
+    if found.wait is not None or not found.is_open:
+        return found.wait
+    callers = calls_of(asked.facts, asked.tree, around) if calls < _MOST else []
+    waits = [_behind(asked, call, turn_around(asked.tree, call), calls + 1) for call in callers]
+    if waits:
+        return None if None in waits else waits[0]
+    if not _repeats(around) or _fetches(asked.tree, around):
+        return None
+    first = line.events[: _number(line, node)]  # a call of the function begins with its own
+    return _first(first, (), None if calls else node, asked.behind).wait
+
+
+def _before(
+    asked: _Asked, node: cst.CSTNode, around: cst.CSTNode, calls: int = 0
+) -> cst.CSTNode | None:
+    """The wait right before, with nothing queued since: in this turn, in the callers, or at the end
+    of the turn before."""
+    line = timeline(asked.facts, around, asked.reads)
+    if line is None or node not in line.places:
+        return None
+    number, own = line.places[node]
+    earlier = line.events[: bisect_left(line.numbers, number)][::-1]
+    found = _first(earlier, own, node, asked.before)
+    if found.wait is not None or not found.is_open:
+        return found.wait
+    callers = calls_of(asked.facts, asked.tree, around) if calls < _MOST else []
+    waits = [_before(asked, call, turn_around(asked.tree, call), calls + 1) for call in callers]
+    if waits:
+        return None if None in waits else waits[0]
+    return _first(
+        line.events[: bisect_left(line.numbers, number) : -1], (), node, asked.before
+    ).wait
+
+
+def _repeats(around: cst.CSTNode) -> bool:
+    """The end of a turn is followed by the next one: of a loop, or of a function that takes a whole
+    step. Other functions are parts of one, and work is queued between two calls."""
+    calls = every(around, cst.Call) if isinstance(around, cst.FunctionDef) else ()
+    return isinstance(around, _LOOPS) or any(called_name(c) == "backward" for c in calls)
+
+
+def _number(line: Timeline, node: cst.CSTNode) -> int:
+    return bisect_right(line.numbers, line.places[node][0])
+
+
+def _later(line: Timeline, node: cst.CSTNode) -> list[Event]:
+    return list(islice(line.events, _number(line, node), None))
+
+
+def _first(
+    events: list[Event], own: Branches, node: cst.CSTNode | None, waits: frozenset[Moment]
+) -> _Beside:
+    """The first wait of some events, unless work comes first. `own`: the conditions around where
+    one comes from; a wait under others may not be reached, nor work where they exclude it."""
+    for event in events:
+        if event.node is node:
+            continue
+        if event.moment is Moment.WORK and not _excludes(own, event):
+            return _Beside(None)
+        if event.moment in waits and set(event.branches) <= set(own):
+            return _Beside(event.node)
+    return _Beside(None, is_open=True)
+
+
+def _excludes(own: Branches, other: Event) -> bool:
+    """Both stand in different branches of one condition."""
+    taken = dict(own)
+    return any(taken.get(test, branch) != branch for test, branch in other.branches)
+
+
+def calls_of(facts: Facts, tree: cst.Module, function: cst.CSTNode) -> list[cst.CSTNode]:
+    """The calls of a function in its own file."""
+    known = _known_calls(tree)
+    if not known:
+        for call, called in facts.callees.items():
+            known.setdefault(called, []).append(call)
+    return known.get(function, [])
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _known_calls(tree: cst.Module) -> dict[cst.CSTNode, list[cst.CSTNode]]:
+    return {}
+
+
+def turn_around(tree: cst.Module, call: cst.CSTNode) -> cst.CSTNode:
+    """The loop around a call, else the function, else the file."""
+    kinds = (*_LOOPS, cst.FunctionDef, cst.Lambda)
+    return next((step for step in path_to(tree, call) if isinstance(step, kinds)), tree)
+
+
+def _fetches(tree: cst.Module, around: cst.CSTNode) -> bool:
+    """The loop goes over a loader in sight that has no worker processes: between two turns the host
+    makes a batch, and the device may work meanwhile."""
+    if not isinstance(around, cst.For):
+        return False
+    loaders = _loaders_without_workers(tree)
+    direct = (call for call in every(around.iter, cst.Call) if _is_loader_without_workers(call))
+    return next(direct, None) is not None or not loaders.isdisjoint(names_in(around.iter))
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _loaders_without_workers(tree: cst.Module) -> frozenset[str]:
+    """The names that a file binds to such loaders."""
+    return names_bound(tree, _is_loader_without_workers)
+
+
+def _is_loader_without_workers(call: cst.Call) -> bool:
+    return holds("loader-class", callee_name(call)) and argument(call, "num_workers") is None

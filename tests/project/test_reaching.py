@@ -1,0 +1,74 @@
+"""A definition runs if something that runs uses it, however far away."""
+
+from pathlib import Path
+
+import pytest
+
+from devlint.project.reaching import Reaching
+
+HELPERS = """\
+def norms(rows):
+    return [norms(row) for row in rows]
+
+def clip(rows):
+    return norms(rows)
+
+class Scaler:
+    def scale(self, rows):
+        return clip(rows)
+
+def mean(rows):
+    return sum(rows)
+"""
+
+
+def reaches(name: str, **others: str) -> bool:
+    texts = {Path("helpers.py"): HELPERS.encode()}
+    for file, text in others.items():
+        texts[Path(file.replace("_dot_", ".").replace("__", "/"))] = text.encode()
+    return Reaching(Path(), texts).reaches(name, Path("helpers.py"))
+
+
+USED = "from helpers import mean\nmean([1])\n"
+
+
+def test_what_only_unused_definitions_use_is_not_reached():
+    for name in ("norms", "clip", "Scaler"):
+        assert not reaches(name, train_dot_py=USED)
+    assert reaches("mean", train_dot_py=USED)
+
+
+@pytest.mark.parametrize("use", ["Scaler()", "clip([1])", "import helpers as h\nh.Scaler"])
+def test_a_use_that_runs_reaches_all_behind_it(use):
+    code = f"from helpers import Scaler, clip, mean\nmean([1])\n{use}"
+    assert reaches("norms", train_dot_py=code)
+
+
+@pytest.mark.parametrize(
+    ("function", "reached"),
+    [
+        ("def run():\n    Scaler()\n", False),
+        ("def run():\n    Scaler()\nrun()\n", True),
+        ("@main\ndef run():\n    Scaler()\n", True),
+        ("def run():\n    walk()\n    Scaler()\ndef walk():\n    run()\n", False),
+    ],
+)
+def test_users_have_to_run_themselves(function, reached):
+    code = (
+        f"from helpers import Scaler, mean\n{function}\nif __name__ == '__main__':\n    mean([1])"
+    )
+    assert reaches("norms", train_dot_py=code) is reached
+
+
+def test_of_a_file_that_nobody_uses_nothing_is_known():
+    assert reaches("norms", train_dot_py="print()")
+
+
+@pytest.mark.parametrize("file", ["run_dot_yaml", "package____init___dot_py"])
+def test_a_configuration_or_the_front_of_a_package_may_use_all_that_it_names(file):
+    assert reaches("norms", train_dot_py=USED, **{file: "from helpers import Scaler"})
+
+
+def test_a_user_out_of_sight_may_call_what_stands_alone_in_its_file():
+    other = "from helpers import Scaler\ndef scaled(rows):\n    return Scaler().scale(rows)\n"
+    assert reaches("norms", train_dot_py=USED, extra_dot_py=other)
