@@ -32,10 +32,10 @@ class UnsupportedVirtually(NotImplementedError):
 
 
 class NotInThisBuild(UnsupportedVirtually, AttributeError):
-    """A part of CUDA's own that PyTorch's C++ has not in this build."""
+    """A part of CUDA's own that PyTorch's C++ has not in this build, or a card's that is not told."""
 
 
-_PARTS_OF_CUDA = ("_cuda_", "_nccl_", "_cudnn_", "_cufft_", "_cusparse", "_xpu_", "_mps_")
+_PARTS_OF_CUDA = ("_cuda_", "_nccl_", "_cudnn", "_cufft_", "_cusparse", "_xpu_", "_mps_")
 
 
 def no_such_part(name: str) -> Any:
