@@ -134,6 +134,16 @@ def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
         total = machine.profiles[kind].memory
         return total - meter(device).allocated, total
 
+    def nested(device: Any = None) -> dict[str, Any]:
+        tree: dict[str, Any] = {}
+        for path, value in meter(device).stats().items():
+            *parents, last = path.split(".")
+            branch = tree
+            for parent in parents:
+                branch = branch.setdefault(parent, {})
+            branch[last] = value
+        return tree
+
     def summary(device: Any = None, abbreviated: bool = False) -> str:
         figures = meter(device)
         return f"virtual device: {figures.allocated} bytes allocated, {figures.peak} at most"
@@ -160,6 +170,7 @@ def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
         "reset_max_memory_allocated": reset,
         "reset_max_memory_cached": reset,
         "memory_stats": lambda device=None: meter(device).stats(),
+        "memory_stats_as_nested_dict": nested,
         "memory_summary": summary,
         "mem_get_info": info,
         "set_per_process_memory_fraction": set_fraction,

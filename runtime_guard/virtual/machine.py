@@ -60,10 +60,16 @@ def unsupported(what: str, why: str) -> Any:
 
 NEEDS_A_DRIVER = (
     "_cuda_attach_out_of_memory_observer",
+    "_cuda_getCurrentRawStream",
+    "_cuda_isCurrentStreamCapturing",
     "_cuda_jiterator_compile_and_launch_kernel",
     "_cuda_memorySnapshot",
+    "_cuda_memoryStats",
     "_cuda_record_memory_history",
     "_cuda_sleep",
+    "_cuda_synchronize",
+    "_cuda_tunableop_get_results",
+    "_cuda_tunableop_get_validators",
     "_nccl_all_gather",
     "_nccl_all_reduce",
     "_nccl_broadcast",

@@ -133,3 +133,11 @@ def test_the_part_of_memory_that_a_program_allows_itself():
         assert asked() == 1.0
         torch.cuda.set_per_process_memory_fraction(0.5)
         assert asked() == 0.5
+
+
+def test_figures_of_memory_in_a_tree_are_those_of_the_list():
+    with virtual_devices("cuda:1"):
+        held = torch.ones(1024, device="cuda")
+        tree = torch.cuda.memory_stats_as_nested_dict()
+        assert tree["allocated_bytes"]["all"]["current"] == held.nbytes
+        assert tree["allocated_bytes"]["all"]["peak"] == torch.cuda.max_memory_allocated()
