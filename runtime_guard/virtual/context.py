@@ -30,7 +30,12 @@ from runtime_guard.core.warning_places import keep_places
 from runtime_guard.recording.module_moves import watch_module_moves
 from runtime_guard.virtual import accelerator_api, data_parallel, generators, moves
 from runtime_guard.virtual.autocast import patch_autocast
-from runtime_guard.virtual.autograd import patch_backward, patch_functions, patch_saved_tensors
+from runtime_guard.virtual.autograd import (
+    patch_backward,
+    patch_functions,
+    patch_hooks,
+    patch_saved_tensors,
+)
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers
 from runtime_guard.virtual.grouping import grouped
 from runtime_guard.virtual.handlers import build_handlers
@@ -259,6 +264,7 @@ class _Installed:
         patch_saved_tensors(patches)
         patch_functions(patches)
         patch_backward(patches, machine)
+        patch_hooks(patches)
         patch_compilers(patches)
         if "cuda" in machine.counts:
             patch_process_groups(patches)
