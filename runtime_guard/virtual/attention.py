@@ -79,9 +79,7 @@ class _Backend:
 _BACKENDS = {
     "can_use_flash_attention": _Backend(_CUDA.flash_sdp_enabled, _flash),
     "can_use_efficient_attention": _Backend(_CUDA.mem_efficient_sdp_enabled, _efficient),
-    "can_use_cudnn_attention": _Backend(
-        getattr(_CUDA, "cudnn_sdp_enabled", lambda: False), _cudnn
-    ),
+    "can_use_cudnn_attention": _Backend(getattr(_CUDA, "cudnn_sdp_enabled", lambda: False), _cudnn),
 }
 """By the question of ``torch.backends.cuda``."""
 

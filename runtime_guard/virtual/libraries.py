@@ -23,7 +23,7 @@ the release's build for CUDA on PyPI.  torchvision's wheel there compares it wit
 CUDNN_VERSION = 91002
 """Likewise ``torch.backends.cudnn.version()``: that of PyTorch 2.9's."""
 CUFFT_PLANS = 4096
-"""How many plans cuFFT's cache holds where a program says nothing (``native/cuda/CuFFTPlanCache.h``)."""
+"""How many plans cuFFT's cache holds where a program says nothing (``CuFFTPlanCache.h``)."""
 
 
 def patch_libraries(patches: Patches, machine: Machine) -> None:
@@ -33,9 +33,7 @@ def patch_libraries(patches: Patches, machine: Machine) -> None:
     patches.set(torch.backends.cuda, "is_built", lambda: True)
     if hasattr(torch.backends.cuda, "is_flash_attention_available"):
         patches.set(torch.backends.cuda, "is_flash_attention_available", lambda: True)
-    patches.update(
-        torch.backends.cuda, attention.questions(machine.profiles["cuda"].capability)
-    )
+    patches.update(torch.backends.cuda, attention.questions(machine.profiles["cuda"].capability))
     patches.set(torch.backends.cudnn, "is_acceptable", _is_acceptable)
     # weights of a recurrent layer stay as they are: there is no kernel that wants them in one piece
     patches.set(torch, "_use_cudnn_rnn_flatten_weight", lambda: False)
@@ -96,5 +94,5 @@ def _dummies() -> list[type]:
         value
         for value in vars(torch._C).values()
         if isinstance(value, type)
-        and getattr(value.__init__, "__qualname__", "").startswith("_dummy_type.")
+        and getattr(vars(value).get("__init__"), "__qualname__", "").startswith("_dummy_type.")
     ]

@@ -32,7 +32,7 @@ class UnsupportedVirtually(NotImplementedError):
 
 
 class NotInThisBuild(UnsupportedVirtually, AttributeError):
-    """A part of CUDA's own that PyTorch's C++ has not in this build, or a card's that is not told."""
+    """A part of CUDA's own that this build of PyTorch has not, or a fact of a card's not told."""
 
 
 _PARTS_OF_CUDA = ("_cuda_", "_nccl_", "_cudnn", "_cufft_", "_cusparse", "_xpu_", "_mps_")

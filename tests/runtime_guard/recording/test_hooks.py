@@ -1,4 +1,4 @@
-"""Hooks of the backward pass: what they copy is counted, and what they hand on stays on the card."""
+"""Hooks of the backward pass: what they copy is counted, what they hand on stays on the card."""
 
 from __future__ import annotations
 

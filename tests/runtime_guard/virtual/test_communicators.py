@@ -161,7 +161,13 @@ def test_a_card_for_two_ranks_is_refused_as_nccl_does(second_rank, case):
 
 @pytest.mark.parametrize(
     "case",
-    ["a_card_each", "a_card_each_by_what_is_seen", "on_two_hosts", "change_of_cards", "on_the_host"],
+    [
+        "a_card_each",
+        "a_card_each_by_what_is_seen",
+        "on_two_hosts",
+        "change_of_cards",
+        "on_the_host",
+    ],
 )
 def test_a_card_each_goes_through(second_rank, case):
     assert second_rank[case] == [2.0, 2.0]
