@@ -136,7 +136,8 @@ def _card(index: int) -> str:
 
 
 def _duplicate(rank: int, other: int, index: int) -> str:
-    version = ".".join(map(str, torch.cuda.nccl.version()))
+    nccl: Any = torch.cuda.nccl
+    version = ".".join(map(str, nccl.version()))
     card = _card(index).rpartition(" ")[2]
     bus = (int(card) if card.isdigit() else index) + 1 << 12
     return (

@@ -191,7 +191,10 @@ def scaled_dot_product(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs
         return mode.run(func, args, kwargs)
     named = dict(zip(("query", "key", "value", "attn_mask"), args, strict=False)) | kwargs
     operands = attention.Operands(
-        *(named.get(name) for name in ("query", "key", "value", "attn_mask")),
+        named["query"],
+        named["key"],
+        named["value"],
+        named.get("attn_mask"),
         mode.machine.profiles["cuda"].capability,
         bool(named.get("is_causal")),
     )

@@ -112,12 +112,13 @@ def _where_objects_go(api: Any, where: Any) -> Any:
 
 def check_collective(func: Any, args: Sequence[Any], tensors: Sequence[torch.Tensor]) -> None:
     """Raise what NCCL raises of the tensors that a collective is given."""
+    api: Any = dist.distributed_c10d
     names = [argument.name for argument in func._schema.arguments]
     if "process_group" in names:
         group = dist.ProcessGroup.unbox(args[names.index("process_group")])
         _refuse_the_hosts(func, group, names, tensors)
     elif "group_name" in names:
-        group = dist.distributed_c10d._resolve_process_group(args[names.index("group_name")])
+        group = api._resolve_process_group(args[names.index("group_name")])
     else:
         return
     communicators.meet(group, func._schema.name.rpartition("::")[2], tensors)
@@ -191,7 +192,8 @@ def _barrier_of_the_host(api: Any) -> Any:
 
 def _verified_where_they_are() -> Any:
     """``DistributedDataParallel`` compares its parameters' shapes: its first collective."""
-    verify = dist._verify_params_across_processes
+    api: Any = dist
+    verify = api._verify_params_across_processes
 
     @functools.wraps(verify)
     def verified(group: Any, tensors: Any, *rest: Any) -> Any:
