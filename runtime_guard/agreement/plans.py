@@ -112,6 +112,10 @@ def _is_view(schema: Any, tensors: list[Any]) -> bool:
     return len(shared) > 1 and all(info is not None and not info.is_write for info in shared)
 
 
+COLLECTIVES = frozenset({"c10d", "_c10d_functional"})
+"""The namespaces of what the ranks of a group do together."""
+
+
 def make_plan(func: Any) -> Plan:
     """The plan of the overload ``func`` (a ``torch._ops.OpOverload``)."""
     schema = func._schema
@@ -127,7 +131,7 @@ def make_plan(func: Any) -> Plan:
         treatment = Treatment.HOST
     elif name in ("copy_", "_foreach_copy_"):
         treatment = Treatment.COPY
-    elif namespace == "c10d" or (namespace == "aten" and name in operators.OTHERWISE):
+    elif namespace in COLLECTIVES or (namespace == "aten" and name in operators.OTHERWISE):
         treatment = Treatment.OTHERWISE
     elif namespace == "aten" and _is_composite(func):
         treatment = Treatment.DECOMPOSE

@@ -182,7 +182,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     ),
     "DEV504": _UNAVAILABLE,
     "DEV505": Expectation(
-        frozenset({Kind.FOREIGN_CARD, Kind.UNAVAILABLE}),
+        frozenset({Kind.FOREIGN_CARD, Kind.SHARED_CARD, Kind.UNAVAILABLE}),
         shows_in=_differs,
         says="the process used a card that is not its own, or is not there",
     ),

@@ -54,7 +54,9 @@ class PassedBy:
     """A tensor that a module keeps where ``Module.to`` does not look."""
 
     path: str
-    """The attribute, from the module that was moved: ``encoder.mask``, ``layers[0].weight``."""
+    """The attribute, from the module that was moved: ``encoder.mask``, ``layers[0]``."""
+    kept: str
+    """How it is kept: ``is a plain attribute``, ``is in a plain list``."""
     owner: str
     """The class that has the attribute."""
     call: str
@@ -72,7 +74,7 @@ class PassedBy:
     def sentence(self) -> str:
         """What happened, in words."""
         return (
-            f"`{self.path}` of {self.owner} is a plain attribute and stays on {self.source} "
+            f"`{self.path}` of {self.owner} {self.kept} and stays on {self.source} "
             f"while the module moves to {self.target}: {self.cure}"
         )
 

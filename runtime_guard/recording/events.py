@@ -32,6 +32,8 @@ class Kind(str, Enum):
     """The host read the result of a non-blocking copy before any synchronisation."""
     RACE = "stream-race"
     """A stream used, or the host overwrote, what another stream may not be done with."""
+    SHARED_CARD = "shared-card"
+    """Ranks of a group met in a collective on one card, or on another than they had said."""
     WORKER_ACCESS = "worker-access"
     """A forked worker process used the accelerator."""
     GENERATOR = "generator"
@@ -87,6 +89,7 @@ RULES = {
     Kind.WORKER_ACCESS: "DEV403",
     Kind.UNDETACHED: "DEV404",
     Kind.RACE: "DEV406",
+    Kind.SHARED_CARD: "DEV505",
 }
 """The rule of ``devlint check`` that finds a kind without running, if its text names no other."""
 

@@ -52,7 +52,7 @@ def _beside(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str:
 
 def _attributes(tensors: Sequence[torch.Tensor]) -> list[str]:
     """What a module's move has passed by, which attribute it is, and the cure."""
-    found = (_placement(tensor).passed_by for tensor in tensors)
+    found = dict.fromkeys(_placement(tensor).passed_by for tensor in tensors)
     return [f"{one.sentence} (moved at {nearest(one.stack)})" for one in found if one is not None]
 
 

@@ -199,25 +199,36 @@ def note_passed_by(
         for name, value in list(vars(child).items()):
             if name in skipped:
                 continue
-            for label, tensor in _tensors_in(name, value, registered):
+            for label, tensors in _hidden(name, value, registered):
                 with disable_torch_function():
-                    where = device_of(tensor)
-                if where == device:
-                    continue
+                    elsewhere = [tensor for tensor in tensors if device_of(tensor) != device]
+                    if not elsewhere:
+                        continue
+                    where = device_of(elsewhere[0])
                 found = PassedBy(
                     f"{prefix}.{label}" if prefix else label,
+                    _way_of_keeping(value),
                     type(child).__name__,
                     call,
                     where,
                     device,
                     stack,
                     where_assigned(type(child), name),  # type: ignore[arg-type]
-                    *_cure(name, value, tensor),
+                    *_cure(name, value, elsewhere[0]),
                 )
                 with disable_torch_function():
-                    placement = placement_of(tensor) or Placement(where)
-                    tag(tensor, placement.of_attribute(found))
-                observers.passed_by(Kind.PASSED_BY, found, placement.made)
+                    placements = [placement_of(each) or Placement(where) for each in elsewhere]
+                    for tensor, placement in zip(elsewhere, placements, strict=True):
+                        tag(tensor, placement.of_attribute(found))
+                observers.passed_by(Kind.PASSED_BY, found, placements[0].made)
+
+
+def _way_of_keeping(value: Any) -> str:
+    """How ``Module.to`` sees it, in words."""
+    if isinstance(value, (list, tuple, dict)):
+        kind = next(kind for kind in (list, tuple, dict) if isinstance(value, kind))
+        return f"is in a plain {kind.__name__}"
+    return "is a plain attribute"
 
 
 def _cure(name: str, value: Any, tensor: torch.Tensor) -> tuple[str, str]:
@@ -226,12 +237,12 @@ def _cure(name: str, value: Any, tensor: torch.Tensor) -> tuple[str, str]:
         return "give the module that it wraps an attribute of its own", "DEV206"
     if isinstance(value, torch.nn.Module) or _holds_modules(value):
         kind = "ModuleDict" if isinstance(value, dict) else "ModuleList"
-        return f"keep the modules in an `nn.{kind}`", "DEV206"
+        return f"keep the modules of `{name}` in an `nn.{kind}`", "DEV206"
     if isinstance(value, torch.Tensor):
         return f'`self.register_buffer("{name}", …)` makes it follow', "DEV205"
     if isinstance(tensor, torch.nn.Parameter):
         kind = "ParameterDict" if isinstance(value, dict) else "ParameterList"
-        return f"keep the parameters in an `nn.{kind}`", "DEV205"
+        return f"keep the parameters of `{name}` in an `nn.{kind}`", "DEV205"
     return "register each tensor with `self.register_buffer`", "DEV205"
 
 
@@ -261,24 +272,23 @@ def _made_anew(module: torch.nn.Module) -> Iterator[str]:
             yield str(getattr(hook, "name", None) or getattr(hook, "_tensor_name", ""))
 
 
-_MOST = 50
+_MOST = 200
 _DEEPEST = 3
 
 
-def _tensors_in(
+def _hidden(
     label: str, value: Any, registered: set[int], depth: int = 0
-) -> Iterator[tuple[str, torch.Tensor]]:
-    """The tensors that an attribute holds: itself, in containers, as a hidden module's state."""
+) -> Iterator[tuple[str, list[torch.Tensor]]]:
+    """The tensors that an attribute holds: itself, in containers, all the state of a module."""
     value = _unwrapped(value)
     if isinstance(value, torch.Tensor):
-        yield label, value
+        yield label, [value]
     elif isinstance(value, torch.nn.Module):
         if id(value) not in registered:
-            state = (*value.named_parameters(), *value.named_buffers())
-            yield from ((f"{label}.{name}", tensor) for name, tensor in state[:1])
+            yield label, [*value.parameters(), *value.buffers()]
     elif depth < _DEEPEST and isinstance(value, (list, tuple)):
         for position, item in enumerate(value[:_MOST]):
-            yield from _tensors_in(f"{label}[{position}]", item, registered, depth + 1)
+            yield from _hidden(f"{label}[{position}]", item, registered, depth + 1)
     elif depth < _DEEPEST and isinstance(value, dict):
         for key, item in list(value.items())[:_MOST]:
-            yield from _tensors_in(f"{label}[{key!r}]", item, registered, depth + 1)
+            yield from _hidden(f"{label}[{key!r}]", item, registered, depth + 1)

@@ -288,10 +288,8 @@ def problem(
     at = user_expression() if stack is None else None
     stack = user_stack() if stack is None else stack
     origins = (*origins_of(operands), *declared)
-    for operand in operands if kind is Kind.MIXED else ():
-        placement = placement_of(operand)
-        if placement is not None and placement.passed_by is not None:
-            passed_by(Kind.LEFT_BEHIND, placement.passed_by, placement.made)
+    for found, made in _left_behind(operands) if kind is Kind.MIXED else ():
+        passed_by(Kind.LEFT_BEHIND, found, made)
     for observer in _observers:
         observer.ledger.record(
             kind,
@@ -304,6 +302,16 @@ def problem(
             origins=origins,
             at=at,
         )
+
+
+def _left_behind(operands: Sequence[torch.Tensor]) -> Iterator[tuple[PassedBy, Site | None]]:
+    """What a move has passed by and where it was made: a module once, whatever of it meets."""
+    told: list[PassedBy] = []
+    for placement in map(placement_of, operands):
+        found = None if placement is None else placement.passed_by
+        if placement is not None and found is not None and found not in told:
+            told.append(found)
+            yield found, placement.made
 
 
 def passed_by(kind: Kind, found: PassedBy, made: Site | None) -> None:

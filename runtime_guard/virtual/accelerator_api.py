@@ -18,43 +18,50 @@ from runtime_guard.core.memory import Meter
 from runtime_guard.core.placement import intern_device
 from runtime_guard.virtual.device_context import DeviceContext, index_of
 from runtime_guard.virtual.generators import state_on_host, virtual_generator
-from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsupported
-from runtime_guard.virtual.profiles import Profile
+from runtime_guard.virtual.machine import (
+    Machine,
+    NotInThisBuild,
+    UnsupportedVirtually,
+    unsupported,
+)
+from runtime_guard.virtual.profiles import Profile, device_facts
 from runtime_guard.virtual.streams import VirtualEvent, VirtualStream, default_stream, synchronized
 
-_RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(".")[:2])
-VERSION = "13.0" if _RELEASE >= (2, 11) else "12.8"
-"""What ``torch.version.cuda`` says on a virtual CUDA machine where the build has no answer: that of
-the release's build for CUDA on PyPI.  torchvision's wheel there compares it with its own."""
-CUDNN_VERSION = 91002
-"""Likewise ``torch.backends.cudnn.version()``: that of PyTorch 2.9's."""
+
+class DeviceProperties(SimpleNamespace):
+    """What ``get_device_properties`` tells of a virtual device; ``total_memory`` is in bytes."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise NotInThisBuild(
+            f"get_device_properties(...).{name} of {self.name} on virtual devices: there is no "
+            "device behind it"
+        )
 
 
-def properties(kind: str, index: int, profile: Profile) -> SimpleNamespace:
-    """What ``get_device_properties`` tells of a virtual device.  ``total_memory`` in bytes."""
-    return SimpleNamespace(
-        name=device_name(kind, index),
-        major=profile.capability[0],
-        minor=profile.capability[1],
-        total_memory=profile.memory,
-        multi_processor_count=profile.processors,
+def properties(kind: str, index: int, profile: Profile) -> DeviceProperties:
+    """What is known of a virtual device: its kind of card, and what all cards have in common."""
+    return DeviceProperties(
+        name=device_name(kind, index, profile),
+        **device_facts(profile),
         warp_size=32,
-        max_threads_per_multi_processor=2048,
         max_threads_per_block=1024,
         shared_memory_per_block=49152,
-        shared_memory_per_multiprocessor=167936,
         regs_per_multiprocessor=65536,
-        L2_cache_size=41943040,
         is_integrated=0,
         is_multi_gpu_board=0,
         gcnArchName="",
+        pci_domain_id=0,
+        pci_bus_id=index + 1,
+        pci_device_id=0,
         uuid=f"virtual-{kind}-{index}",
     )
 
 
-def device_name(kind: str, index: int) -> str:
-    """``devlint virtual cuda device 0``."""
-    return f"devlint virtual {kind} device {index}"
+def device_name(kind: str, index: int, profile: Profile) -> str:
+    """That of the card that was asked for; else ``devlint virtual cuda device 0``."""
+    return profile.name or f"devlint virtual {kind} device {index}"
 
 
 UNSUPPORTED = (
@@ -65,9 +72,9 @@ UNSUPPORTED = (
     "cudart",
     "current_blas_handle",
     "device_memory_used",
-    "get_per_process_memory_fraction",
     "get_stream_from_external",
     "graph",
+    "graph_pool_handle",
     "host_memory_stats",
     "list_gpu_processes",
     "make_graphed_callables",
@@ -75,6 +82,8 @@ UNSUPPORTED = (
     "power_draw",
     "temperature",
     "use_mem_pool",
+    "_get_pynvml_handler",
+    "_raw_device_uuid_nvml",
 )
 """Functions of ``torch.cuda`` that ask something of a device which only a real one knows."""
 
@@ -85,6 +94,14 @@ class NoGraph:
     def __new__(cls, *_: Any, **__: Any) -> NoGraph:
         raise UnsupportedVirtually(
             "CUDA graphs and memory pools on virtual devices: there is no device behind them"
+        )
+
+
+def check_error(result: int) -> None:
+    """``torch.cuda.check_error`` of what a call of CUDA's runtime gave; 0 is success."""
+    if result != 0:
+        raise UnsupportedVirtually(
+            f"torch.cuda.check_error({result}) on virtual devices: there is no runtime of CUDA's"
         )
 
 
@@ -117,6 +134,16 @@ def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
         total = machine.profiles[kind].memory
         return total - meter(device).allocated, total
 
+    def nested(device: Any = None) -> dict[str, Any]:
+        tree: dict[str, Any] = {}
+        for path, value in meter(device).stats().items():
+            *parents, last = path.split(".")
+            branch = tree
+            for parent in parents:
+                branch = branch.setdefault(parent, {})
+            branch[last] = value
+        return tree
+
     def summary(device: Any = None, abbreviated: bool = False) -> str:
         figures = meter(device)
         return f"virtual device: {figures.allocated} bytes allocated, {figures.peak} at most"
@@ -127,6 +154,10 @@ def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
         if not 0 <= fraction <= 1:
             raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
         meter(device).allow(fraction, machine.profiles[kind].memory)
+
+    def get_fraction(device: Any = None) -> float:
+        limit = meter(device).limit
+        return 1.0 if limit is None else limit / machine.profiles[kind].memory
 
     return {
         "memory_allocated": allocated,
@@ -139,9 +170,11 @@ def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
         "reset_max_memory_allocated": reset,
         "reset_max_memory_cached": reset,
         "memory_stats": lambda device=None: meter(device).stats(),
+        "memory_stats_as_nested_dict": nested,
         "memory_summary": summary,
         "mem_get_info": info,
         "set_per_process_memory_fraction": set_fraction,
+        "get_per_process_memory_fraction": get_fraction,
         "get_memory_info": info,
     }
 
@@ -239,7 +272,7 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "device_of": device_of,
         "_exchange_device": exchange,
         "_maybe_exchange_device": exchange,
-        "get_device_name": lambda device=None: device_name(kind, known(device)),
+        "get_device_name": lambda device=None: device_name(kind, known(device), profile),
         "get_device_capability": lambda device=None: (known(device), profile.capability)[1],
         "get_device_properties": lambda device=None: properties(kind, known(device), profile),
         "is_current_stream_capturing": lambda: False,
@@ -279,6 +312,8 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         "memory_snapshot": lambda *_, **__: [],
         "reset_accumulated_memory_stats": _nothing,
         "utilization": _zero,
+        "check_error": check_error,
+        "_device_count_nvml": lambda: machine.counts[kind],
     }
     for name in UNSUPPORTED:
         api[name] = unsupported(f"torch.{kind}.{name}", "there is no device behind it")
@@ -349,7 +384,7 @@ def accelerator_api(machine: Machine) -> dict[str, Any]:
         "current_stream": current_stream,
         "set_stream": set_stream,
         "synchronize": lambda device=None: synchronized("torch.accelerator.synchronize"),
-        "get_device_capability": lambda device=None: {},
+        "get_device_capability": lambda device=None: {"supported_dtypes": _dtypes(kind)},
         "empty_cache": _nothing,
         "empty_host_cache": _nothing,
         "Graph": NoGraph,
@@ -359,22 +394,7 @@ def accelerator_api(machine: Machine) -> dict[str, Any]:
     return {name: value for name, value in api.items() if hasattr(torch.accelerator, name)}
 
 
-def nvtx_api() -> dict[str, Any]:
-    """``torch.cuda.nvtx`` with nobody listening."""
-    return {
-        "range_push": _zero,
-        "range_pop": _zero,
-        "range_start": _zero,
-        "range_end": _nothing,
-        "mark": _nothing,
-    }
-
-
-def cudnn_api() -> dict[str, Any]:
-    """``torch.backends.cudnn`` of a build that has none."""
-    return {"is_available": lambda: True, "version": lambda: CUDNN_VERSION}
-
-
-def profiler_api() -> dict[str, Any]:
-    """``torch.cuda.profiler`` with nobody listening."""
-    return {"start": _nothing, "stop": _nothing}
+def _dtypes(kind: str) -> set[torch.dtype]:
+    """Those that tensors of a kind of accelerator may have."""
+    every = {value for value in vars(torch).values() if isinstance(value, torch.dtype)}
+    return every - {torch.float64} if kind == "mps" else every

@@ -8,43 +8,102 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any
 
 import torch
+
+from runtime_guard.core.torch_internals import disable_torch_function
+from runtime_guard.virtual.moves import device_of
 
 _HALVES = (torch.float16, torch.bfloat16)
 _CUDA: Any = torch.backends.cuda
 
 
-def _flash(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any) -> bool:
-    sizes = {t.size(-1) for t in (query, key, value)}
-    return query.dtype in _HALVES and mask is None and len(sizes) == 1 and max(sizes) <= 256
+@dataclass(frozen=True)
+class Operands:
+    """What attention is asked for, and the compute capability of the card."""
+
+    query: torch.Tensor
+    key: torch.Tensor
+    value: torch.Tensor
+    mask: torch.Tensor | None
+    capability: tuple[int, int]
+    causal: bool = False
+
+    @property
+    def widths(self) -> set[int]:
+        """The sizes of a head."""
+        return {tensor.size(-1) for tensor in (self.query, self.key, self.value)}
 
 
-def _efficient(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any) -> bool:
-    return query.dtype in (*_HALVES, torch.float32)
-
-
-def _cudnn(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any) -> bool:
-    return query.dtype in _HALVES and all(
-        t.size(-1) <= 128 and t.size(-1) % 8 == 0 for t in (query, key, value)
+def _flash(operands: Operands) -> bool:
+    query, key, widths = operands.query, operands.key, operands.widths
+    return (
+        operands.capability >= (8, 0)
+        and query.dtype in _HALVES
+        and operands.mask is None
+        and len(widths) == 1
+        and max(widths) <= 256
+        and not (operands.causal and query.size(-2) != key.size(-2))
     )
 
 
-_BACKENDS: tuple[tuple[Callable[[], bool], Callable[..., bool]], ...] = (
-    (_CUDA.flash_sdp_enabled, _flash),
-    (_CUDA.mem_efficient_sdp_enabled, _efficient),
-    (getattr(_CUDA, "cudnn_sdp_enabled", lambda: False), _cudnn),
-)
-"""Is it allowed, and does it take these operands?  ``native/transformers/cuda/sdp_utils.cpp``."""
+def _efficient(operands: Operands) -> bool:
+    wide = operands.query.dtype is not torch.bfloat16 or operands.capability >= (8, 0)
+    return wide and operands.query.dtype in (*_HALVES, torch.float32)
 
 
-def check_backends(query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, mask: Any) -> None:
+def _cudnn(operands: Operands) -> bool:
+    return (
+        operands.capability >= (8, 0)
+        and operands.query.dtype in _HALVES
+        and all(width <= 128 and width % 8 == 0 for width in operands.widths)
+    )
+
+
+@dataclass(frozen=True)
+class _Backend:
+    """A kernel of CUDA's: is it allowed, and does it take these operands?
+
+    ``native/transformers/cuda/sdp_utils.cpp``.
+    """
+
+    allowed: Callable[[], bool]
+    fits: Callable[[Operands], bool]
+
+    def takes(self, operands: Operands) -> bool:
+        return self.allowed() and operands.query.dim() == 4 and self.fits(operands)
+
+
+_BACKENDS = {
+    "can_use_flash_attention": _Backend(_CUDA.flash_sdp_enabled, _flash),
+    "can_use_efficient_attention": _Backend(_CUDA.mem_efficient_sdp_enabled, _efficient),
+    "can_use_cudnn_attention": _Backend(getattr(_CUDA, "cudnn_sdp_enabled", lambda: False), _cudnn),
+}
+"""By the question of ``torch.backends.cuda``."""
+
+
+def check_backends(operands: Operands) -> None:
     """Raise CUDA's error where no backend that is allowed takes the operands."""
-    for allowed, takes in _BACKENDS:
-        if allowed() and query.dim() == 4 and takes(query, key, value, mask):
-            return
-    raise RuntimeError("No available kernel. Aborting execution.")
+    if not any(backend.takes(operands) for backend in _BACKENDS.values()):
+        raise RuntimeError("No available kernel. Aborting execution.")
+
+
+def questions(capability: tuple[int, int]) -> dict[str, Any]:
+    """``can_use_flash_attention`` and its kind, of a card of that compute capability."""
+
+    def answer(backend: _Backend) -> Callable[..., bool]:
+        def can_use(params: Any, debug: bool = False) -> bool:
+            query, mask = params.query, params.attn_mask
+            with disable_torch_function():
+                on_a_card = device_of(query).type == "cuda"
+            asked = (query, params.key, params.value, mask, capability, params.is_causal)
+            return on_a_card and backend.takes(Operands(*asked))
+
+        return can_use
+
+    return {name: answer(backend) for name, backend in _BACKENDS.items() if hasattr(_CUDA, name)}
 
 
 def takes_anything() -> bool:

@@ -54,10 +54,11 @@ FLOAT32 = _names(
     _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
     upsample_linear1d upsample_bilinear2d _upsample_bilinear2d_aa upsample_trilinear3d
     upsample_bicubic2d _upsample_bicubic2d_aa
+    linalg_matrix_sqrth
     batch_norm
     """
 )
-"""The last one is in the table of MPS alone."""
+"""The last one is in the table of MPS alone, that before it is new in torch 2.14."""
 RESULT_FLOAT32 = _names(
     "prod softmax log_softmax cumprod cumsum linalg_vector_norm linalg_matrix_norm sum norm"
 )

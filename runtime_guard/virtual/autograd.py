@@ -56,6 +56,17 @@ def patch_functions(patches: Patches) -> None:
     patches.set(function, "apply", classmethod(functools.wraps(function.apply)(apply)))
 
 
+def patch_hooks(patches: Patches) -> None:
+    """``x.register_hook(hook)``: a gradient that the hook hands on is where it was."""
+    register: Any = torch.Tensor.register_hook
+
+    @functools.wraps(register)
+    def register_hook(tensor: torch.Tensor, hook: Any) -> Any:
+        return register(tensor, gradient_checks.staying(hook) if callable(hook) else hook)
+
+    patches.set(torch.Tensor, "register_hook", register_hook)
+
+
 def patch_backward(patches: Patches, machine: Machine) -> None:
     """``y.backward(g)``: the gradient is where ``y`` is; a 0-dim one is brought there."""
     autograd = cast("Any", torch.autograd)

@@ -190,8 +190,15 @@ def scaled_dot_product(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs
     if attention.takes_anything() or moves.device_of(query).type != "cuda":
         return mode.run(func, args, kwargs)
     named = dict(zip(("query", "key", "value", "attn_mask"), args, strict=False)) | kwargs
-    mask = named.get("attn_mask")
-    attention.check_backends(named["query"], named["key"], named["value"], mask)
+    operands = attention.Operands(
+        named["query"],
+        named["key"],
+        named["value"],
+        named.get("attn_mask"),
+        mode.machine.profiles["cuda"].capability,
+        bool(named.get("is_causal")),
+    )
+    attention.check_backends(operands)
     with attention.hosts_choice():
         return mode.run(func, args, kwargs)
 

@@ -30,7 +30,12 @@ from runtime_guard.core.warning_places import keep_places
 from runtime_guard.recording.module_moves import watch_module_moves
 from runtime_guard.virtual import accelerator_api, data_parallel, generators, moves
 from runtime_guard.virtual.autocast import patch_autocast
-from runtime_guard.virtual.autograd import patch_backward, patch_functions, patch_saved_tensors
+from runtime_guard.virtual.autograd import (
+    patch_backward,
+    patch_functions,
+    patch_hooks,
+    patch_saved_tensors,
+)
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers
 from runtime_guard.virtual.grouping import grouped
 from runtime_guard.virtual.handlers import build_handlers
@@ -41,6 +46,7 @@ from runtime_guard.virtual.legacy_types import (
     legacy_type,
     legacy_types,
 )
+from runtime_guard.virtual.libraries import patch_libraries
 from runtime_guard.virtual.looking_into import override_checks
 from runtime_guard.virtual.machine import (
     Machine,
@@ -258,6 +264,7 @@ class _Installed:
         patch_saved_tensors(patches)
         patch_functions(patches)
         patch_backward(patches, machine)
+        patch_hooks(patches)
         patch_compilers(patches)
         if "cuda" in machine.counts:
             patch_process_groups(patches)
@@ -282,7 +289,7 @@ class _Installed:
                 continue
             api = accelerator_api.module_api(machine, kind, module)
             patches.update(module, api)
-            for part in ("random", "memory"):
+            for part in ("random", "memory", "graphs"):
                 sub = getattr(module, part, None)
                 if sub is not None:
                     patches.update(sub, {n: v for n, v in api.items() if n in vars(sub)})
@@ -298,14 +305,7 @@ class _Installed:
             torch.cuda.sparse,
             {n: t for n, t in sparse_types.items() if hasattr(torch.cuda.sparse, n)},
         )
-        if not (torch.version.cuda or getattr(torch.version, "hip", None)):
-            patches.set(torch.version, "cuda", accelerator_api.VERSION)
-        patches.set(torch.backends.cuda, "is_built", lambda: True)
-        patches.set(torch.backends.cudnn, "is_acceptable", lambda tensor: False)
-        if not torch._C._has_cudnn:
-            patches.update(torch.backends.cudnn, accelerator_api.cudnn_api())
-        patches.update(torch.cuda.nvtx, accelerator_api.nvtx_api())
-        patches.update(torch.cuda.profiler, accelerator_api.profiler_api())
+        patch_libraries(patches, machine)
         patches.update(torch.nn.parallel.comm, data_parallel.comm_api())
         # a list with a place for each card, made where it is first asked for
         patches.set(torch.nn.parallel._functions, "_streams", None)

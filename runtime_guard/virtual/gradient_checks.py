@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -53,6 +55,33 @@ def refuse_gradient(
     )
     if observers.mixed_policy() == "raise":
         raise RuntimeError(with_explanation(sentence, explanation, rule_for([gradient])))
+
+
+def staying(hook: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:
+    """A hook of a tensor's gradient, whose result has to be where the gradient was.
+
+    ``check_variable_result`` in ``torch/csrc/autograd/utils``.
+    """
+
+    @functools.wraps(hook)
+    def checked(gradient: torch.Tensor) -> Any:
+        result = hook(gradient)
+        if not isinstance(result, torch.Tensor):
+            return result
+        with disable_torch_function():
+            expected, found = device_of(gradient), device_of(result)
+        if expected is not found:
+            name = getattr(hook, "__name__", "<unknown>")
+            refuse_gradient(
+                f"hook '{name}' has changed the type of value (was {gradient.type()} got "
+                f"{result.type()})",
+                "register_hook",
+                result,
+                expected,
+            )
+        return result
+
+    return checked
 
 
 class _GradientsStay:

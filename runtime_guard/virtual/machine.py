@@ -32,10 +32,10 @@ class UnsupportedVirtually(NotImplementedError):
 
 
 class NotInThisBuild(UnsupportedVirtually, AttributeError):
-    """A part of CUDA's own that PyTorch's C++ has not in this build."""
+    """A part of CUDA's own that this build of PyTorch has not, or a fact of a card's not told."""
 
 
-_PARTS_OF_CUDA = ("_cuda_", "_nccl_", "_cudnn_", "_cufft_", "_cusparse", "_xpu_", "_mps_")
+_PARTS_OF_CUDA = ("_cuda_", "_nccl_", "_cudnn", "_cufft_", "_cusparse", "_xpu_", "_mps_")
 
 
 def no_such_part(name: str) -> Any:
@@ -60,10 +60,16 @@ def unsupported(what: str, why: str) -> Any:
 
 NEEDS_A_DRIVER = (
     "_cuda_attach_out_of_memory_observer",
+    "_cuda_getCurrentRawStream",
+    "_cuda_isCurrentStreamCapturing",
     "_cuda_jiterator_compile_and_launch_kernel",
     "_cuda_memorySnapshot",
+    "_cuda_memoryStats",
     "_cuda_record_memory_history",
     "_cuda_sleep",
+    "_cuda_synchronize",
+    "_cuda_tunableop_get_results",
+    "_cuda_tunableop_get_validators",
     "_nccl_all_gather",
     "_nccl_all_reduce",
     "_nccl_broadcast",

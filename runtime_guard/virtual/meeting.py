@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from runtime_guard.agreement import operators, rules
-from runtime_guard.agreement.plans import Plan, Treatment
+from runtime_guard.agreement.plans import COLLECTIVES, Plan, Treatment
 from runtime_guard.core.placement import placement_of
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind, hint_at
@@ -16,7 +16,7 @@ from runtime_guard.recording.explanation import explain_operands, rule_for, with
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import adopt_buffers
 from runtime_guard.virtual.kernels import kernel_of
-from runtime_guard.virtual.process_groups import refuse_on_the_host
+from runtime_guard.virtual.process_groups import check_collective
 from runtime_guard.virtual.results import note_use, tag_results, wait
 from runtime_guard.virtual.thread_hook import ThreadHook
 
@@ -54,8 +54,8 @@ def meet(
     compute = func
     if plan.treatment is Treatment.OTHERWISE and device.type not in ("cpu", "meta"):
         compute = kernel_of(plan.name, func, args)
-    elif func.namespace == "c10d":
-        refuse_on_the_host(func, args, tensors)
+    if func.namespace in COLLECTIVES:
+        check_collective(func, args, tensors)
     result = compute(*args, **kwargs)
     placement = placement_of(tensors[decision])
     mode.latest = placement

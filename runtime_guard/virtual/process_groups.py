@@ -24,7 +24,9 @@ from runtime_guard.core.placement import CPU
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind, hint_at
 from runtime_guard.recording.explanation import explain_operands, with_explanation
+from runtime_guard.virtual.communicators import communicators
 from runtime_guard.virtual.compilers import say_once
+from runtime_guard.virtual.moves import device_of
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -50,6 +52,8 @@ def patch_process_groups(patches: Patches) -> None:
     for module in (api, dist):
         patches.set(module, "barrier", _barrier_of_the_host(api))
         patches.set(module, "_coalescing_manager", _one_by_one(api))
+    if hasattr(dist, "_verify_params_across_processes"):
+        patches.set(dist, "_verify_params_across_processes", _verified_where_they_are())
     if not hasattr(torch._C, "_nccl_version"):
         patches.set(torch.cuda.nccl, "version", lambda: NCCL_VERSION)
 
@@ -67,10 +71,12 @@ def _on_host(api: Any, patches: Patches) -> Any:
         if "nccl" not in asked and asked != api.Backend.UNDEFINED:
             return make(size, rank, ranks, backend, *rest, **options)
         say_once("NCCL: virtual devices use gloo in its place")
+        bound = options.get("device_id")
         options = {name: value for name, value in options.items() if name not in _OF_A_CARD}
         group, store = make(size, rank, ranks, api.Backend("gloo"), *rest, **options)
         if group in api._world.pg_map:
             api._world.pg_map[group] = (api.Backend(asked), store)
+            communicators.join(group, store, bound)
         with contextlib.suppress(ImportError):  # elsewhere before torch 2.5
             random = importlib.import_module("torch.distributed.tensor._random")
             patches.set(random, "_rng_tracker", _RandomNumbersOfTheHost)
@@ -104,17 +110,31 @@ def _where_objects_go(api: Any, where: Any) -> Any:
     return where_objects_go
 
 
-def refuse_on_the_host(func: Any, args: Sequence[Any], tensors: Sequence[torch.Tensor]) -> None:
+def check_collective(func: Any, args: Sequence[Any], tensors: Sequence[torch.Tensor]) -> None:
+    """Raise what NCCL raises of the tensors that a collective is given."""
+    api: Any = dist.distributed_c10d
+    names = [argument.name for argument in func._schema.arguments]
+    if "process_group" in names:
+        group = dist.ProcessGroup.unbox(args[names.index("process_group")])
+        _refuse_the_hosts(func, group, names, tensors)
+    elif "group_name" in names:
+        group = api._resolve_process_group(args[names.index("group_name")])
+    else:
+        return
+    communicators.meet(group, func._schema.name.rpartition("::")[2], tensors)
+
+
+def _refuse_the_hosts(
+    func: Any, group: Any, names: Sequence[str], tensors: Sequence[torch.Tensor]
+) -> None:
     """Raise what PyTorch raises where NCCL is handed a tensor of the host's.
 
     Only by a function of ``torch.distributed`` itself: what its C++ makes for its own use (as
     ``DistributedDataParallel`` does) is on the card there, and on the host here.
     """
     api: Any = dist.distributed_c10d
-    if _caller() != api.__name__:
+    if device_of(tensors[0]).type != "cpu" or _caller() != api.__name__:
         return
-    names = [argument.name for argument in func._schema.arguments]
-    group = dist.ProcessGroup.unbox(args[names.index("process_group")])
     if not _has_cards_only(api, group):
         return
     sentence = "No backend type associated with device type cpu"
@@ -154,6 +174,7 @@ def _barrier_of_the_host(api: Any) -> Any:
         if api._rank_not_in_group(group):
             api._warn_not_in_group("barrier")
             return None
+        communicators.meet_at_barrier(group, device_ids)
         options = dist.BarrierOptions()
         options.asyncOp = async_op
         options.device = CPU
@@ -167,6 +188,19 @@ def _barrier_of_the_host(api: Any) -> Any:
         return None
 
     return barrier
+
+
+def _verified_where_they_are() -> Any:
+    """``DistributedDataParallel`` compares its parameters' shapes: its first collective."""
+    api: Any = dist
+    verify = api._verify_params_across_processes
+
+    @functools.wraps(verify)
+    def verified(group: Any, tensors: Any, *rest: Any) -> Any:
+        communicators.meet(group, "allgather_", tensors)
+        return verify(group, tensors, *rest)
+
+    return verified
 
 
 def _one_by_one(api: Any) -> Any:

@@ -39,15 +39,45 @@ class TestPassedBy:
     def test_modules_in_a_nested_container(self, guard):
         Holder(kept=[(nn.Linear(2, 2), nn.ReLU())]).cuda()
         assert details(guard, Kind.PASSED_BY) == [
-            "`kept[0][0].weight` of Holder is a plain attribute and stays on cpu while the module "
-            "moves to cuda:0: keep the modules in an `nn.ModuleList` (devlint explain DEV206)"
+            "`kept[0][0]` of Holder is in a plain list and stays on cpu while the module moves to "
+            "cuda:0: keep the modules of `kept` in an `nn.ModuleList` (devlint explain DEV206)"
         ]
+
+    @pytest.mark.parametrize("used", ["weight", "bias", "running_mean"])
+    @pytest.mark.parametrize(
+        "container, way, cure",
+        [
+            (lambda net: [net], "list", "ModuleList"),
+            (lambda net: (net,), "tuple", "ModuleList"),
+            (lambda net: {"first": net}, "dict", "ModuleDict"),
+        ],
+    )
+    def test_whatever_of_a_listed_module_meets_the_list_is_named(
+        self, guard, used, container, way, cure
+    ):
+        """The first parameter is no other than the rest of what the module holds."""
+        norm = nn.BatchNorm1d(2)
+        Holder(kept=container(norm)).cuda()
+        with pytest.raises(RuntimeError, match=r"devlint explain DEV206") as raised:
+            _ = torch.ones(2, device="cuda") + getattr(norm, used)
+        assert f"of Holder is in a plain {way} and stays on cpu" in str(raised.value)
+        assert f"keep the modules of `kept` in an `nn.{cure}`" in str(raised.value)
+        assert len(details(guard, Kind.LEFT_BEHIND)) == len(details(guard, Kind.PASSED_BY)) == 1
+
+    def test_a_module_that_was_left_behind_is_told_once(self, guard):
+        """Its weight and its bias meet in one operation."""
+        layer = nn.Linear(2, 2)
+        Holder(kept=[layer]).cuda()
+        with pytest.raises(RuntimeError) as raised:
+            layer(torch.ones(1, 2, device="cuda"))
+        assert str(raised.value).count("nn.ModuleList") == 1
+        assert len(details(guard, Kind.LEFT_BEHIND)) == 1
 
     @pytest.mark.parametrize("wrap", [functools.lru_cache, lambda net: functools.partial(net, 1)])
     def test_a_module_behind_a_wrapper(self, guard, wrap):
         Holder(kept=wrap(nn.Linear(2, 2))).cuda()
         (said,) = details(guard, Kind.PASSED_BY)
-        assert said.startswith("`kept.weight` of Holder is a plain attribute and stays on cpu")
+        assert said.startswith("`kept` of Holder is a plain attribute and stays on cpu")
         assert "give the module that it wraps an attribute of its own" in said
 
     def test_a_wrapper_of_a_registered_module(self, guard):

@@ -1190,7 +1190,6 @@ class TestLimitsSayThemselves:
     def test_a_build_has_cudnn(self):
         assert torch.backends.cudnn.is_available()
         assert torch.backends.cudnn.version() >= 8000
-        assert not torch.backends.cudnn.is_acceptable(torch.ones(2, device="cuda"))
 
     def test_the_profiler_times_the_host_and_says_so(self):
         compilers._said.clear()
