@@ -101,6 +101,7 @@ class _Usage:
         self.unit = unit
         kinds = (cst.FunctionDef, cst.ClassDef)
         self.defined = {node: node.name.value for node in unit.tree.body if isinstance(node, kinds)}
+        self._within: dict[str, int] = {}  # how often a name stands where it is defined
 
     def is_unnamed(self, name: str) -> bool:
         """Neither its own file names it, but inside of its own definition, `super(Net, self)`, nor
@@ -111,8 +112,10 @@ class _Usage:
         """How often a name stands where it is defined."""
         if self._words[name] == 1:
             return 1
-        defining = (code(node) for node, defined in self.defined.items() if defined == name)
-        return sum(_words(text).count(name) for text in defining) or 1
+        if name not in self._within:
+            defining = (code(node) for node, defined in self.defined.items() if defined == name)
+            self._within[name] = sum(_words(text).count(name) for text in defining) or 1
+        return self._within[name]
 
     def unnamed_of(self, names: Iterable[str]) -> str:
         """The first of some names that nothing in sight names; "" without one."""
