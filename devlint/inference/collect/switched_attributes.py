@@ -26,7 +26,7 @@ def switch_of(info: ClassInfo, method: str, name: str) -> str:
     other methods do with it; "" without one."""
     if method.startswith("__") or method == "forward":
         return ""
-    if not any(f"self.{method}(" in each.text for each in info.lineage()):
+    if not any(each.contains(f"self.{method}(") for each in info.lineage()):
         return ""
     calls, uses = list(_around(info, method, "")), list(_around(info, name, method))
     if not calls or not uses:
