@@ -125,6 +125,20 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow
         assumed = _assumptions(fact, uses, is_shown) + assume_if(
+            fact.operand.converted,
+            AssumptionKind.ATTRIBUTE_MEETS_DEVICE,
+            fact.site,
+            f"what `{fact.class_name}` is given for `self.{fact.attribute}` is no tensor that is "
+            "on its device",
+        )
+        assumed += assume_if(
+            bool(fact.switch),
+            AssumptionKind.KEPT_VALUE_IS_OF_BRANCH,
+            fact.site,
+            f"`{fact.switch}`, without which `self.{fact.attribute}` is neither made nor used, is "
+            "on",
+        )
+        assumed += assume_if(
             fixed and not met and _is_put_on_current_card(facts, fact),
             AssumptionKind.CUDA_CODE_RUNS_ELSEWHERE,
             fact.site,
@@ -146,7 +160,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             trace=attribute_trace(fact, [use.site for use in uses]),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,
-            given=fact.given,
+            given=fact.given or (uses[0].given if uses else None),
             assumptions=assumed,
         )
 

@@ -10,8 +10,8 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import Variable, VariableKind, may_be_accelerator
 from devlint.inference.facts import Facts, HostRead, Operand
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.helpers.assumptions import function_is_called
-from devlint_rules.helpers.causes import reads
+from devlint_rules.helpers.assumptions import called, put_aside
+from devlint_rules.helpers.causes import input_read, reads
 from devlint_rules.helpers.rewriting import append_to, is_path, name_as_atom
 from devlint_rules.helpers.wording import HIDDEN, MAX_TWINS, and_more, history, place_of
 
@@ -24,7 +24,10 @@ def _suffix(read: HostRead) -> str:
     return ".cpu()" if read.operand.name.endswith(".detach()") else _TO_HOST
 
 
-def _advice(read: HostRead) -> str:
+def _advice(read: HostRead, others: list[HostRead]) -> str:
+    whole = input_read(read.operand)
+    if whole and any(other.operand.name != read.operand.name for other in others):
+        return f"copy `{whole}` to the host first: `{whole} = {whole}{_TO_HOST}`"
     name, suffix = read.operand.name, _suffix(read)
     if not read.of_list:
         return f"copy it to the host first: `{name_as_atom(read.operand)}{suffix}`"
@@ -60,7 +63,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         operand = read.operand
         if not may_be_accelerator(operand.placement):
             continue
-        assumed = read.assumptions + function_is_called(facts, read.site)
+        assumed = read.assumptions + called(facts, read.site) + put_aside(facts, read.site)
         places = [Note(o.site, f"`{o.sink}` reads it here, too") for o in others[:MAX_TWINS]]
         yield Claim(
             read.site,
@@ -68,7 +71,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence_of(assumed),
             f"`{read.sink}` {_wants(read)}, and `{operand.name}` is {_place(operand)}"
             f"{and_more(len(others))}{HIDDEN if read.caught else ''}",
-            advice=_advice(read),
+            advice=_advice(read, others),
             trace=(*history(operand), *places),
             fix=_fix(facts, [read, *others]),
             applicability=Applicability.SAFE,
@@ -153,7 +156,9 @@ What may be an array, `plt.imshow(image)` of an input, is told where a call hand
 an accelerator, and nowhere else. A read of an input is only `possible` unless it is declared a
 tensor (`x: torch.Tensor`: the function takes one from any device), the function minds devices or
 copies what is with it to the host, or calls hand in something from one; what the method of an
-unknown object returns is open. Lengths for `pack_padded_sequence`
+unknown object returns is open, and so is what an object that was moved makes of a text: pipelines
+mostly end on the host. What nothing in the project calls, and what was put aside by its path, is
+only `possible`. Lengths for `pack_padded_sequence`
 that `forward` counts in its input are where that is: `likely`; so is a gradient of what a caller
 hands in that goes to a plot or to NumPy, and so are lengths that come with a batch, of which the
 method of a module reads other entries, too. `.numpy(force=True)` copies by itself and is right.""",

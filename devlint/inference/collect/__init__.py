@@ -12,7 +12,7 @@ Its modules:
     timings, stream_races, forbidden_waits: waits that are missing, and those that can't be
     call_contexts, module_homes: what calls hand to parameters, and where modules are kept
     undetached_reads, nonleaves: what autograd and optimizers hold
-    plain_attributes: tensors and modules that a module does not register
+    plain_attributes, switched_attributes: tensors and modules that a module does not register
     hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
     named_cards, legacy_types, mentions, rank_code: what names it, and what is once per process
     moves_in_vain: lost moves that others make all the same

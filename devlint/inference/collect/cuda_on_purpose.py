@@ -110,8 +110,12 @@ def _sets_default(note: MentionNote) -> bool:
 
 
 def _wraps_for_cards(note: MentionNote) -> bool:
-    """`DataParallel(net).cuda()`, which no condition guards."""
-    return note.kind == "device" and holds("multi-card-wrapper", note.text)
+    """`DataParallel(net).cuda()`, or what takes `device_ids=` as that does."""
+    if note.kind != "device":
+        return False
+    given = (arg.keyword for arg in every(note.node, cst.Arg))
+    named = any(keyword is not None and keyword.value == "device_ids" for keyword in given)
+    return named or holds("multi-card-wrapper", note.text)
 
 
 def _is_brought_back(note: MentionNote) -> bool:

@@ -159,7 +159,7 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             note(frame, node, "device").global_rank = True
         else:
             note(frame, node, "backend", bare=name == "torch.cuda.current_device")
-            if name == "torch.cuda.Stream":
+            if name in ("torch.cuda.Stream", "torch.cuda.current_stream"):
                 availability_guards.of_stream(frame, node)
     elif "device" in arguments.keywords:
         named_cards.of_device(frame, node, arguments.keywords["device"])

@@ -17,6 +17,7 @@ from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind, Assumptions
+from devlint.inference.domain.path_conditions import ALWAYS, exclude
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, PARAMETER, Tensor
@@ -272,11 +273,15 @@ def _read(frame: Frame, note: HostReadNote) -> HostRead:
 
 def _with_siblings(frame: Frame, note: HostReadNote) -> Assumptions:
     """A move says where its source is not: what the function copies to the host, `targets.cpu()`,
-    is on no host, and neither is what lives where that does, `scores.numpy()`."""
+    is on no host, and neither is what lives where that does, `scores.numpy()`. What is copied on
+    another way only, below `if kind == "torch":`, may be no tensor on this one."""
     place = note.tensor.place
     if type(place) is not Variable:
         return note.assumptions
-    home = frame.kept(Moves).home.get(place, set()) - {shorten(note.tensor_node)}
+    homes = frame.kept(Moves).home.get(place, {}).items()
+    own = shorten(note.tensor_node)
+    here = ALWAYS if note.tensor.is_declared else note.when  # else it may be no tensor here
+    home = {what for what, when in homes if what != own and not exclude(when, here)}
     kinds = {each.kind for each in note.assumptions}
     if not home or not kinds <= SHOWN_BY_CALLS | {AssumptionKind.NAME_SUGGESTS_MODEL}:
         return note.assumptions

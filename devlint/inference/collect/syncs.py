@@ -186,7 +186,7 @@ def of_number(frame: Frame, event: NumberTaken) -> None:
     if type(value) is not Tensor:
         return
     picked = event.call == "slice bound" and isinstance(event.value_node, cst.Subscript)
-    if _is_declared(value) or is_computed(frame, value) or picked:
+    if value.is_declared or is_computed(frame, value) or picked:
         before = len(frame.notes)
         sync(frame, HostWaits(event.node, event.call, value, event.value_node))
         for note in frame.notes[before:]:
@@ -286,8 +286,8 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
         is_open = is_open and not frame.unit.is_test
         is_open = is_open and (guessed is None or guessed.kind is _BY_NAME)
         caught, surmised = frame.control.caught, tuple(assumed)
-        note = HostReadNote(node, sink, tensor, value_node, surmised, caught, is_open, is_list)
-        frame.notes.append(note)
+        noted = (node, sink, tensor, value_node, surmised, caught, is_open, is_list)
+        frame.notes.append(HostReadNote(*noted, frame.state.when))
         return
 
 
@@ -318,17 +318,12 @@ def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption
     return of_value(frame, AssumptionKind.INPUT_MAY_BE_ACCELERATED, tensor, message)
 
 
-def _is_declared(tensor: Tensor) -> bool:
-    """A tensor by an annotation, or computed from one: no use of it had to show that."""
-    return tensor.is_sure and tensor.evidence is not None and tensor.evidence.is_declared
-
-
 def _is_promised(frame: Frame, tensor: Tensor) -> bool:
     """It follows a parameter that is declared a tensor, of a function that stands for itself and
     shows nothing: who imports it may hand in one from anywhere. What a method gets is its object's
     business, and a part of a tuple is of the kind of the other parts."""
     function = frame.function
-    if not _is_declared(tensor) or function is None or function.info is not None:
+    if not tensor.is_declared or function is None or function.info is not None:
         return False
     own = (p for p in function.parameters if p.variable is tensor.place)
     return any(type(p.value) in (Tensor, Mapping) for p in own) and not is_for_host(frame)

@@ -112,6 +112,11 @@ class Tensor(Value):
         return self.evidence is None or self.evidence.is_tensor
 
     @property
+    def is_declared(self) -> bool:
+        """A tensor by an annotation, or computed from one: no use of it had to show that."""
+        return self.is_sure and self.evidence is not None and self.evidence.is_declared
+
+    @property
     def was_given(self) -> bool:
         """An object was given it, or what it was computed from, and kept it as it was."""
         origin = self.origin

@@ -59,6 +59,7 @@ class PlainAttribute(NamedTuple):
     is_trained: bool = False  # it requires grad
     one_of_several: bool = False  # that another attribute may hold, from which it was taken
     in_host_script: bool = False  # the class is of a script alone, which names no accelerator
+    switch: str = ""  # of the object: it is made and used only where that is on
 
 
 class LateMove(NamedTuple):

@@ -37,6 +37,7 @@ from devlint.inference.interpreter.submodules import (
 from devlint.inference.models.module_places import baked, replaced, stateful
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program.attribute_notes import AttributeNote, Written
+from devlint.inference.program.control import Flag
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.outcomes import AttributeWrite
@@ -95,9 +96,20 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
         if moved is None and left and not any(_survives(value, final) for final in left):
             continue
         kept = _write_value(info, frame, registered, name, moved or latest(value), node, source)
+        anew = info.notes.get(f"{name}*")
+        if anew is not None and anew.node is node and not _may_be_there(info, name, flags):
+            del info.notes[f"{name}*"]
         info.branches.setdefault(name, []).append(Written(kept, flags, source))
         own[name] = kept if name not in own else join_branches(own[name], kept)
     frame.outcome.kept |= own
+
+
+def _may_be_there(info: ClassInfo, name: str, flags: frozenset[Flag]) -> bool:
+    """Something assigned the attribute where conditions may have come out as they do here: what
+    `if self.pool:` registers is not there in the `else` of another `if self.pool:`."""
+    opposite = {(path, not outcome) for path, outcome in flags}
+    written = info.branches.get(name, ())
+    return not written or any(not each.flags & opposite for each in written)
 
 
 def _moved_in_place(left: list[Value]) -> Tensor | None:

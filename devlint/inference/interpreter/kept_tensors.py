@@ -26,11 +26,11 @@ from devlint.inference.interpreter.movers import moves_plain_attribute
 from devlint.inference.models.registration import registered_tensor
 from devlint.inference.program import roles
 from devlint.inference.program.attribute_notes import AttributeNote
-from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.control_dependence import walk
-from devlint.inference.syntax.text import code
+from devlint.inference.syntax.text import code, every
 
 
 def kept_tensor(
@@ -85,6 +85,7 @@ def kept_tensor(
             and value.traits & DEFAULT
             and not value.traits & SCALAR
             and not (value.traits & MAYBE_SCALAR and _is_scalar(info, name))
+            and not (frame.function is not None and _works_on_host(frame.function))
         ):
             keep_note(
                 info,
@@ -168,6 +169,14 @@ def _was_given(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:
         return False
     annotation = root.node.annotation
     return annotation is None or "Parameter" not in code(annotation.annotation)
+
+
+def _works_on_host(function: Function) -> bool:
+    """It reads tensors as arrays, and copies none of them to the host: it runs where they are there
+    already, before the module is moved. `weight = linear.weight.data.numpy()`"""
+    called = (each.func for each in every(function.node.body, cst.Call))
+    named = (func.attr.value for func in called if isinstance(func, cst.Attribute))
+    return "cpu" not in function.text and "numpy" in named
 
 
 def _is_scalar(info: ClassInfo, name: str) -> bool:

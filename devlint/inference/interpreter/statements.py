@@ -92,6 +92,7 @@ def _return(frame: Frame, node: cst.Return) -> bool:
         if type(value) is Tensor or (type(value) is Sequence and value.kind == "tuple"):
             value = under(value, frame.state.when)
     frame.outcome.returns.append((node, value))
+    frame.outcome.ways.append(frame.state.when)
     frame.outcome.exits.append(frame.state.env)
     return False
 

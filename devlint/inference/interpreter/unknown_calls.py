@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping
-from devlint.inference.domain.host import NONE, DeviceValue
+from devlint.inference.domain.host import NONE, Const, DeviceValue, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import StepKind
@@ -177,7 +177,10 @@ _COLLECTIVES = frozenset({"gather_for_metrics"})  # of what is called on an unkn
 def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> Value:
     """A callee that was moved is a module: its inputs must be where it is. One that takes records
     may be a pipeline, which moves what is in them; and one of a class that was not read, though the
-    project has it, may have no parameters at all."""
+    project has it, may have no parameters at all. One that takes a text is a pipeline, which may
+    well end on the host."""
+    if arguments.positional and _is_text(arguments.positional[0][0]):
+        return UNKNOWN
     module = Instance(None, "", True, callee.place, callee.origin)
     if callee.evidence is not None and callee.evidence.effects.unread:
         return modules.output_of(frame, node, module, arguments)
@@ -187,6 +190,11 @@ def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Argumen
         arguments.open,
     )
     return modules.call_module(frame, node, module, handed)
+
+
+def _is_text(value: Value) -> bool:
+    is_host = type(value) is Host and not value.array
+    return is_host or (type(value) is Const and type(value.value) is str)
 
 
 def _no_record(value: Value) -> Value:

@@ -59,10 +59,11 @@ from devlint.inference.syntax.moved_globals import MOVING_METHODS
 from devlint.inference.syntax.text import dotted, receiver_of
 from devlint.knowledge import Agreement, Call, Result
 
-# Methods that read no element.
+# Methods that read no element: a copy to the host is contiguous already, as a rule.
 _VIEWS = frozenset(
     {"view", "reshape", "size", "dim", "numel", "squeeze", "unsqueeze", "detach", "expand"}
     | {"permute", "transpose", "flatten", "narrow", "t", "chunk", "split", "is_pinned", "data_ptr"}
+    | {"contiguous"}
 )
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
@@ -39,6 +40,7 @@ class Outcome:
     """That of one walk over a function: its summary is made of it."""
 
     returns: list[tuple[cst.CSTNode, Value]] = field(default_factory=list)
+    ways: list[PathCondition] = field(default_factory=list)  # what holds at each of them
     yields: list[Value] = field(default_factory=list)
     exits: list[Environment] = field(default_factory=list)  # at each return, and at the end
     writes: list[AttributeWrite] = field(default_factory=list)

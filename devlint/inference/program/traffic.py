@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
+from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import Placement, Variable
 
 
@@ -14,7 +15,8 @@ class Moves:
     """Where a function moves what."""
 
     goals: dict[Variable, set[Placement]] = field(default_factory=dict)  # by where that was
-    home: dict[Variable, set[str]] = field(default_factory=dict)  # what, to the host
+    # What to the host, and what holds there.
+    home: dict[Variable, dict[str, PathCondition]] = field(default_factory=dict)
     # Of parts of batches, by what the batches came from.
     of_batches: dict[cst.CSTNode, list[Placement]] = field(default_factory=dict)
 

@@ -18,7 +18,7 @@ from devlint.inference.conventions import holds, without
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import LEAVES, called_name, parts
+from devlint.inference.syntax.text import LEAVES, called_name, code, parts
 
 _BETWEEN_WORDS = {code: " " for code in range(128) if not f"_{chr(code)}".isidentifier()}
 
@@ -103,10 +103,21 @@ class _Usage:
         self.unit = unit
         kinds = (cst.FunctionDef, cst.ClassDef)
         self.defined = {node: node.name.value for node in unit.tree.body if isinstance(node, kinds)}
+        self._within: dict[str, int] = {}  # how often a name stands where it is defined
 
     def is_unnamed(self, name: str) -> bool:
-        """Neither its own file names it, but where it is defined, nor another."""
-        return self._words[name] == 1 and not self._is_named_elsewhere(name)
+        """Neither its own file names it, but inside of its own definition, `super(Net, self)`, nor
+        another."""
+        return self._words[name] == self._own(name) and not self._is_named_elsewhere(name)
+
+    def _own(self, name: str) -> int:
+        """How often a name stands where it is defined."""
+        if self._words[name] == 1:
+            return 1
+        if name not in self._within:
+            defining = (code(node) for node, defined in self.defined.items() if defined == name)
+            self._within[name] = sum(_words(text).count(name) for text in defining) or 1
+        return self._within[name]
 
     def is_reached(self, name: str) -> bool:
         """Something that may run uses it, however far away."""
@@ -135,13 +146,16 @@ class _Usage:
     @cached_property
     def _words(self) -> Counter[str]:
         """How often each word stands in the file, but for comments."""
-        code = without("comment", self.unit.source.text)
-        return Counter(code.translate(_BETWEEN_WORDS).split())
+        return Counter(_words(self.unit.source.text))
 
     def _is_named_elsewhere(self, name: str) -> bool:
         importer = self.unit.context.importer
         assert importer is not None
         return importer.is_named_elsewhere(name, self.unit.source.path)
+
+
+def _words(text: str) -> list[str]:
+    return without("comment", text).translate(_BETWEEN_WORDS).split()
 
 
 def left_at_default(function: Function, parameter: str) -> bool:

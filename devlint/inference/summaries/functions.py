@@ -8,6 +8,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import HOST, NONE
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import both
 from devlint.inference.domain.placement import CUDA, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INHERITED, Tensor
@@ -109,6 +110,7 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
     try:
         if isinstance(function.node, cst.Lambda):
             frame.outcome.returns.append((function.node.body, frame.eval(function.node.body)))
+            frame.outcome.ways.append(frame.state.when)
         else:
             if block(frame, function.node.body):
                 frame.outcome.exits.append(frame.state.env)
@@ -248,7 +250,8 @@ def _result(frame: Frame) -> Value:
     node = function.node if function is not None else None
     if isinstance(node, cst.FunctionDef) and says_host(frame, node.returns):
         return union(_without_tensors(value) for _, value in returned)
-    ways = tests.one_of(frame, len(returned))
+    one = tests.one_of(frame, len(returned))
+    ways = [both(around, way) for around, way in zip(frame.outcome.ways, one, strict=True)]
     result = choose((value, way) for (_, value), way in zip(returned, ways, strict=True))
     if len(returned) > 1 or returns.differs(returned[0][1]):
         constructing = frame.constructing or (

@@ -31,6 +31,8 @@ def _words(node: cst.CSTNode, found: list[str], depth: int = 6) -> None:
             _words(element.value, found, depth - 1)
     elif depth and type(node) is cst.UnaryOperation:
         _words(node.expression, found, depth - 1)
+    elif depth and type(node) is cst.GeneratorExp:  # `all(d.type == "cuda" for d in devices)`
+        _words(node.elt, found, depth - 1)
     elif depth and isinstance(node, (cst.BooleanOperation, cst.BinaryOperation)):
         _words(node.left, found, depth - 1)
         _words(node.right, found, depth - 1)

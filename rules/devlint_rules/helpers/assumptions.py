@@ -94,12 +94,17 @@ def warm_file(facts: Facts, site: Site) -> Assumptions:
 
 
 def in_use(facts: Facts, site: Site) -> Assumptions:
-    """The assumptions that what was put aside or taken over, by the path of its file, is worked on,
-    and that somebody calls what nothing in sight does."""
+    """The assumptions that what was put aside is worked on, and that somebody calls what nothing in
+    sight does."""
+    return put_aside(facts, site) + _is_used(facts, site)
+
+
+def put_aside(facts: Facts, site: Site) -> Assumptions:
+    """The assumption that what was put aside or taken over, by the path of its file, is worked
+    on."""
     aside = holds("left-behind-path", facts.source.path)
     message = "this file, put aside or taken over by its path, is worked on"
-    worked_on = assume_if(aside, AssumptionKind.COLD_FILE_COUNTS, site, message)
-    return worked_on + _is_used(facts, site)
+    return assume_if(aside, AssumptionKind.COLD_FILE_COUNTS, site, message)
 
 
 def warm_code(needed: bool, site: Site, message: str) -> Assumptions:

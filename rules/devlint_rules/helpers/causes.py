@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import libcst as cst
 
-from devlint.inference.domain.placement import Device
+from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.facts import (
     Facts,
     HostRead,
@@ -24,6 +24,7 @@ from devlint.inference.facts import (
     Site,
     StepKind,
 )
+from devlint.inference.syntax.text import names_in
 from devlint.rule import Claim, Note, Replacement
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.lost_moves import lost_moves
@@ -138,8 +139,12 @@ def reads(facts: Facts) -> list[list[HostRead]]:
 
 
 def _value_read(read: HostRead) -> object:
-    """The name under which a value is read, or parts of it are, and how it came to be."""
+    """The name under which a value is read, or parts of it are, and how it came to be; or the
+    input of which alone it is computed, `mask > 0` and `mask <= 0`."""
     operand = read.operand
+    begun = operand.steps[0] if operand.steps else None
+    if begun is not None and begun.kind is StepKind.PARAMETER and input_read(operand):
+        return begun.site.node, read.given, read.confidence, read.caught
     whole = operand.site.node
     while isinstance(whole, cst.Subscript):
         whole = whole.value
@@ -147,6 +152,14 @@ def _value_read(read: HostRead) -> object:
     if not is_path(text_of(whole)) or not steps or operand.element or read.given is not None:
         return id(read)
     return text_of(whole), steps, read.confidence, read.caught
+
+
+def input_read(operand: Operand) -> str:
+    """The one name in what is read, if that is the input whose place it has: `mask > 0`."""
+    place, names = operand.placement, set(names_in(operand.site.node))
+    if type(place) is not Variable or place.kind is not VariableKind.INPUT or operand.element:
+        return ""
+    return place.name if names == {place.name} else ""
 
 
 def _one_of_each_operation(meetings: Iterable[Meeting]) -> list[Meeting]:

@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.host import HOST, External, text_of
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import either
 from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
@@ -182,7 +183,8 @@ def keep_goal(frame: Frame, node: cst.CSTNode, tensor: Tensor, place: Placement)
     if type(tensor.place) is Variable:
         moves = frame.kept(Moves)
         if place == CPU:
-            moves.home.setdefault(tensor.place, set()).add(shorten(node))
+            home, what = moves.home.setdefault(tensor.place, {}), shorten(node)
+            home[what] = either(home.get(what, frame.state.when), frame.state.when)
         else:
             moves.goals.setdefault(tensor.place, set()).add(place)
 
