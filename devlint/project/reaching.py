@@ -43,8 +43,8 @@ class _Part(NamedTuple):
 class Reaching:
     """Who uses what, as the texts of a project tell."""
 
-    def __init__(self, root: Path, texts: Mapping[Path, bytes]) -> None:
-        self._root, self._texts = root, texts
+    def __init__(self, root: Path, texts: Mapping[Path, bytes], is_installed: bool) -> None:
+        self._root, self._texts, self._is_installed = root, texts, is_installed
         self._known: dict[Place, frozenset[Place | None]] = {}
         self._parts: dict[Path, list[_Part]] = {}
 
@@ -83,7 +83,7 @@ class Reaching:
             text = self._texts[other]
             if other.suffix == ".py" and other != file and means_its_own(text, literal):
                 continue
-            for at in uses_in(other.relative_to(self._root), text, literal):
+            for at in uses_in(other.relative_to(self._root), text, literal, self._is_installed):
                 user = self._around(other, at)
                 if (other, user) == (file, name) or _DEFINING.search(
                     text[max(at - 80, 0) : at]

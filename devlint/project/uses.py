@@ -1,7 +1,7 @@
 """The texts of a project, and where they use a name.
 
-A test is no user, nor is an import that nothing follows, but for one of a package's front; a
-comment uses nothing.
+A test is no user, nor is an import that nothing follows, but for one of a package's front, if
+others install it; a comment uses nothing.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ _IMPORT = re.compile(
 )
 
 
-def uses_in(file: Path, text: bytes, name: bytes) -> Iterator[int]:
+def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterator[int]:
     """Where the text of a file uses a name: nowhere, in a test."""
     places = (each.start() for each in re.finditer(rb"\b" + re.escape(name) + rb"\b", text))
     if file.suffix != ".py":
         yield from places
     elif not TEST.search(file.as_posix()):
-        imports = [] if file.name == "__init__.py" else [i.span() for i in _IMPORT.finditer(text)]
+        offers = is_installed and file.name == "__init__.py"
+        imports = [] if offers else [each.span() for each in _IMPORT.finditer(text)]
         for place in places:
             in_comment = b"#" in text[text.rfind(b"\n", 0, place) + 1 : place]
             if not in_comment and not any(start <= place < end for start, end in imports):
