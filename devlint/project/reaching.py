@@ -5,8 +5,8 @@
 
 A definition is a function or a class at the top of a file. What stands outside of all of them runs
 where the file does, and so may what a decorator registers, what an `__init__` or a configuration
-or a text names, and what nobody names of a file of which nothing else is named: code out of sight
-may.
+or a text names, all of a module in which some code looks names up (`getattr(helpers, name)`), and
+what nobody names of a file of which nothing else is named: code out of sight may.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ _WORD = re.compile(rb"[^\W\d]\w*")
 _BEGINNING = re.compile(rb"^(?:(@)|(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|[^\s#)\]}])", re.M)
 _DEFINING = re.compile(rb"\b(?:def|class)[ \t]+\Z")
 _QUOTED = re.compile(rb"[\"'][\w.:/]*\Z")  # whoever reads the text may look the name up
+_LOOKED_UP = re.compile(rb"\b(?:dir|vars|getattr)\((?:\w+\.)*(\w+)\b|\b(\w+)\.__dict__")
 
 
 class _Part(NamedTuple):
@@ -53,6 +54,8 @@ class Reaching:
         seen, waiting = {(file, name)}, [(file, name)]
         for place in waiting:  # grows on the way
             users = self._users(*place)
+            if place[0].stem.encode() in self._searched:
+                return True
             if None in users or len(seen) > MOST or not (users or self._is_left(*place)):
                 return True
             new = {user for user in users if user is not None} - seen
@@ -111,6 +114,14 @@ class Reaching:
                 known.append(_Part(each.start(), each[2].decode() if own else ""))
                 is_decorated = each[1] is not None
         return known
+
+    @cached_property
+    def _searched(self) -> frozenset[bytes]:
+        """The modules, and other objects, whose names some code looks up."""
+        code = (text for file, text in self._texts.items() if file.suffix == ".py")
+        return frozenset(
+            name for text in code for pair in _LOOKED_UP.findall(text) for name in pair
+        )
 
     @cached_property
     def _naming(self) -> dict[bytes, list[Path]]:

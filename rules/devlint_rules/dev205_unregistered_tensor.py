@@ -124,13 +124,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             continue
         if fact.was_given and not uses:
             continue  # nothing says that it was made on the host, or that it is to follow
-        assumed = _assumptions(fact, uses, is_shown) + assume_if(
-            fact.operand.converted,
-            AssumptionKind.ATTRIBUTE_MEETS_DEVICE,
-            fact.site,
-            f"what `{fact.class_name}` is given for `self.{fact.attribute}` is no tensor that is "
-            "on its device",
-        )
+        assumed = _assumptions(fact, uses, is_shown)
         assumed += assume_if(
             bool(fact.switch),
             AssumptionKind.KEPT_VALUE_IS_OF_BRANCH,

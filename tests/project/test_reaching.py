@@ -26,7 +26,7 @@ def reaches(name: str, **others: str) -> bool:
     texts = {Path("helpers.py"): HELPERS.encode()}
     for file, text in others.items():
         texts[Path(file.replace("_dot_", ".").replace("__", "/"))] = text.encode()
-    return Reaching(Path(), texts).reaches(name, Path("helpers.py"))
+    return Reaching(Path(), texts, is_installed=True).reaches(name, Path("helpers.py"))
 
 
 USED = "from helpers import mean\nmean([1])\n"
@@ -72,3 +72,16 @@ def test_a_configuration_or_the_front_of_a_package_may_use_all_that_it_names(fil
 def test_a_user_out_of_sight_may_call_what_stands_alone_in_its_file():
     other = "from helpers import Scaler\ndef scaled(rows):\n    return Scaler().scale(rows)\n"
     assert reaches("norms", train_dot_py=USED, extra_dot_py=other)
+
+
+@pytest.mark.parametrize(
+    ("search", "found"),
+    [
+        ("getattr(helpers, 'mea' + 'n')", True),
+        ("LOSSES = [name for name in dir(helpers)]", True),
+        ("print(helpers.__dict__)", True),
+        ("getattr(helpers.mean, 'name')", False),
+    ],
+)
+def test_a_module_in_which_names_are_looked_up_is_reached(search, found):
+    assert reaches("norms", train_dot_py=f"import helpers\nhelpers.mean([1])\n{search}\n") is found

@@ -26,15 +26,14 @@ from devlint.inference.interpreter.submodules import (
     modules_in,
     registers_by_name,
 )
-from devlint.inference.models.factories import OF_DATA
 from devlint.inference.program import usage
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.attribute_notes import AttributeNote
-from devlint.inference.program.declarations import ClassInfo, Function, classes_of
+from devlint.inference.program.declarations import ClassInfo, classes_of
 from devlint.inference.program.events import KeptMeets
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import called_name, dotted, every
+from devlint.inference.syntax.text import dotted, every
 
 _TELLS_OF_PARTS = ("parameters", "named_parameters", "modules", "named_modules", "state_dict")
 
@@ -50,8 +49,6 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
             continue
         held = operand(frame, note.tensor, note.source_node)
         method = info.methods.get(note.method)
-        if method is not None and _is_of_given(method, note.tensor):
-            held = held._replace(converted=True)
         if method is not None and usage.left_over(method):  # a file that nobody names may be new
             usage.note_function(method)
         info.unit.facts.plain_attributes.append(
@@ -82,17 +79,6 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 switch="" if note.of_modules else switch_of(info, note.method, note.name),
             )
         )
-
-
-def _is_of_given(method: Function, tensor: Tensor) -> bool:
-    """Made of what the method is given, and says nothing of: where that is, if it is a tensor.
-    `def __init__(self, mean): self.mean = torch.tensor(mean)`"""
-    made = tensor.origin.root.node if tensor.origin is not None else None
-    if not isinstance(made, cst.Call) or called_name(made) not in OF_DATA or not made.args:
-        return False
-    params = method.node.params.params
-    open_ones = {p.name.value for p in params if p.annotation is None and p.default is None}
-    return dotted(made.args[0].value) in open_ones
 
 
 def _is_of_host_script(info: ClassInfo) -> bool:
