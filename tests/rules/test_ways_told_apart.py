@@ -151,22 +151,6 @@ def test_what_takes_a_text_may_end_on_the_host(given, count):
     assert len(told(PIPELINE.format(given), "DEV401")) == count
 
 
-SCALE = """\
-class Scale(nn.Module):
-    def __init__(self, mean):
-        super().__init__()
-        self.mean = torch.tensor({}).view(-1, 1)
-
-    def forward(self, x: torch.Tensor):
-        return x - self.mean
-"""
-
-
-@pytest.mark.parametrize(("value", "count"), [("mean", 0), ("[0.5, 0.4]", 1)])
-def test_what_is_made_of_a_given_value_is_where_that_is_if_it_is_a_tensor(value, count):
-    assert len(told(SCALE.format(value), "DEV205")) == count
-
-
 SWITCHED = """\
 class Table(nn.Module):
     def __init__(self, steps, count=1):

@@ -1,10 +1,8 @@
 """Signs that code which names an accelerator is to run on the host, too.
 
 A choice of the device is such a sign, that the file leaves, or whoever runs it, or that the code
-around is given and passes by. So is a device that a module's method could take from its input:
-beside it the named one is the exception. That a file takes others from tensors, `device=x.device`,
-says nothing by itself: they follow the one that it names; nor do programs that offer the host say
-anything of a file that goes by no device: they may come to it with CUDA only.
+around is given and passes by. So is a device that is taken from a tensor, in the same file, or that
+a module's method could take from its input: beside it the named one is the exception.
 """
 
 from __future__ import annotations
@@ -30,9 +28,10 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
     return (
         mentions.offers_host
         or noted.in_module
+        or mentions.takes_devices
         or _is_asked_elsewhere(noted, mentions)
         or any(map(unit.kept(_GivenDevices).holds, functions(noted.function)))
-        or (mentions.takes_devices and _is_run_on_host(unit, noted))
+        or _is_run_on_host(unit, noted)
     )
 
 
