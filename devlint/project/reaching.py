@@ -16,6 +16,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,11 +35,11 @@ _QUOTED = re.compile(rb"[\"'][\w.:/]*\Z")  # whoever reads the text may look the
 _LOOKED_UP = re.compile(rb"\b(?:dir|vars|getattr)\((?:\w+\.)*(\w+)\b|\b(\w+)\.__dict__")
 
 
-class _Part(NamedTuple):
-    """The lines of one definition, or of what stands between two."""
+class _Parts(NamedTuple):
+    """The definitions of a file, and what stands between two: where each starts, and its name."""
 
-    start: int
-    name: str  # "" outside of definitions, and where a decorator may register one
+    starts: list[int]
+    names: list[str]  # "" outside of definitions, and where a decorator may register one
 
 
 class Reaching:
@@ -47,20 +48,41 @@ class Reaching:
     def __init__(self, root: Path, texts: Mapping[Path, bytes], is_installed: bool) -> None:
         self._root, self._texts, self._is_installed = root, texts, is_installed
         self._known: dict[Place, frozenset[Place | None]] = {}
-        self._parts: dict[Path, list[_Part]] = {}
+        self._parts: dict[Path, _Parts] = {}
+        self._reached: dict[Place, bool] = {}
+        self._outside: dict[Path, tuple[str, ...]] = {}
 
     def reaches(self, name: str, file: Path) -> bool:
         """Whether something that may run uses a name that a file defines."""
-        seen, waiting = {(file, name)}, [(file, name)]
+        start = file, name
+        if start not in self._reached:
+            self._reached[start] = self._looked_for(start)
+        return self._reached[start]
+
+    def _looked_for(self, start: Place) -> bool:
+        """Along the ways to a place. What reaches one on the way reaches all between the two, and
+        what nothing reaches is used by nothing else."""
+        way: dict[Place, Place | None] = {start: None}  # each with what it uses
+        waiting = [start]
         for place in waiting:  # grows on the way
+            if len(way) > MOST:
+                return True
             users = self._users(*place)
-            if place[0].stem.encode() in self._searched:
+            if (
+                self._reached.get(place, False)
+                or place[0].stem.encode() in self._searched
+                or None in users
+                or not (users or self._is_left(*place))
+            ):
+                used: Place | None = place
+                while used is not None:
+                    self._reached[used] = True
+                    used = way[used]
                 return True
-            if None in users or len(seen) > MOST or not (users or self._is_left(*place)):
-                return True
-            new = {user for user in users if user is not None} - seen
-            seen |= new
+            new = {user for user in users if user is not None and user not in way}
+            way.update(dict.fromkeys(new, place))
             waiting += sorted(new)
+        self._reached.update(dict.fromkeys(way, False))
         return False
 
     def _is_left(self, file: Path, name: str) -> bool:
@@ -68,23 +90,31 @@ class Reaching:
         text = self._texts.get(file, b"")
         if file.suffix != ".py" or RUN.search(text) is not None:
             return file.suffix == ".py"
-        others = {part.name for part in self._of(file)} - {name, ""}
-        return any(
-            user is None or user[0] != file for each in others for user in self._users(file, each)
-        )
+        return any(other != name for other in self._used_outside(file))
+
+    def _used_outside(self, file: Path) -> tuple[str, ...]:
+        """Two definitions of a file that others name, or the file itself outside of all: one of
+        them is another than the one asked for. Fewer, where there are none."""
+        if file not in self._outside:
+            names = [name for name in dict.fromkeys(self._of(file).names) if name]
+            users = ((n, self._users(file, n)) for n in names)
+            used = (n for n, of in users if any(u is None or u[0] != file for u in of))
+            self._outside[file] = tuple(islice(used, 2))
+        return self._outside[file]
 
     def _users(self, file: Path, name: str) -> frozenset[Place | None]:
         """The definitions that use a name; None for all else that does."""
         place = (file, name)
-        if place not in self._known:
-            self._known[place] = frozenset(self._using(file, name))
-        return self._known[place]
+        known = self._known.get(place)
+        if known is None:
+            known = self._known[place] = frozenset(self._using(file, name))
+        return known
 
     def _using(self, file: Path, name: str) -> Iterator[Place | None]:
         literal = name.encode()
         for other in self._naming.get(literal, ()):
             text = self._texts[other]
-            if other.suffix == ".py" and other != file and means_its_own(text, literal):
+            if other != file and other.suffix == ".py" and means_its_own(text, literal):
                 continue
             for at in uses_in(other.relative_to(self._root), text, literal, self._is_installed):
                 user = self._around(other, at)
@@ -100,18 +130,20 @@ class Reaching:
 
     def _around(self, file: Path, at: int) -> str:
         """The definition around a place in a file."""
-        parts = self._of(file) if file.suffix == ".py" else []
-        number = bisect_right(parts, at, key=lambda part: part.start)
-        return parts[number - 1].name if number else ""
+        parts = self._of(file)
+        number = bisect_right(parts.starts, at)
+        return parts.names[number - 1] if number else ""
 
-    def _of(self, file: Path) -> list[_Part]:
+    def _of(self, file: Path) -> _Parts:
         known = self._parts.get(file)
         if known is None:
-            known = self._parts[file] = []
+            known = self._parts[file] = _Parts([], [])
             is_decorated = False
-            for each in _BEGINNING.finditer(self._texts.get(file, b"")):
+            text = self._texts.get(file, b"") if file.suffix == ".py" else b""
+            for each in _BEGINNING.finditer(text):
                 own = each[2] is not None and not is_decorated
-                known.append(_Part(each.start(), each[2].decode() if own else ""))
+                known.starts.append(each.start())
+                known.names.append(each[2].decode() if own else "")
                 is_decorated = each[1] is not None
         return known
 

@@ -27,9 +27,12 @@ _IMPORT = re.compile(
 )
 
 
+_IN_WORDS = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+
+
 def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterator[int]:
     """Where the text of a file uses a name: nowhere, in a test."""
-    places = (each.start() for each in re.finditer(rb"\b" + re.escape(name) + rb"\b", text))
+    places = _whole_words(text, name)
     if file.suffix != ".py":
         yield from places
     elif not TEST.search(file.as_posix()):
@@ -39,6 +42,15 @@ def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterato
             in_comment = b"#" in text[text.rfind(b"\n", 0, place) + 1 : place]
             if not in_comment and not any(start <= place < end for start, end in imports):
                 yield place
+
+
+def _whole_words(text: bytes, name: bytes) -> Iterator[int]:
+    """Where a name stands by itself: no regular expression is compiled for each one."""
+    at = text.find(name)
+    while at >= 0:
+        if not {*text[max(at - 1, 0) : at], *text[at + len(name) : at + len(name) + 1]} & _IN_WORDS:
+            yield at
+        at = text.find(name, at + 1)
 
 
 def means_its_own(text: bytes, name: bytes) -> bool:

@@ -1,10 +1,11 @@
 """A definition runs if something that runs uses it, however far away."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
-from devlint.project.reaching import Reaching
+from devlint.project.reaching import MOST, Reaching
 
 HELPERS = """\
 def norms(rows):
@@ -85,3 +86,37 @@ def test_a_user_out_of_sight_may_call_what_stands_alone_in_its_file():
 )
 def test_a_module_in_which_names_are_looked_up_is_reached(search, found):
     assert reaches("norms", train_dot_py=f"import helpers\nhelpers.mean([1])\n{search}\n") is found
+
+
+FILE = Path("work.py")
+
+
+def chain(length: int, end: str = "") -> Reaching:
+    """Of functions, each of which is used by the next one; and `other`, which runs."""
+    ways = [f"def f{n}(): f{n - 1}()" for n in range(1, length)]
+    text = "\n".join(["def f0(): pass", *ways, "def other(): pass", "other()", end])
+    return Reaching(Path(), {FILE: text.encode()}, is_installed=False)
+
+
+def answers(reaching: Reaching, numbers: Iterable[int]) -> dict[int, bool]:
+    return {n: reaching.reaches(f"f{n}", FILE) for n in numbers}
+
+
+@pytest.mark.parametrize("length", [5, MOST, MOST + 5])
+@pytest.mark.parametrize("end", ["", "f3()", "def f3(): f4()"])
+def test_answers_do_not_go_by_what_was_asked_before(length: int, end: str):
+    alone = {n: chain(length, end).reaches(f"f{n}", FILE) for n in range(length)}
+    assert answers(chain(length, end), range(length)) == alone
+    assert answers(chain(length, end), reversed(range(length))) == alone
+
+
+def test_what_is_known_of_the_way_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+    users = Reaching._users
+    monkeypatch.setattr(
+        Reaching, "_users", lambda self, file, name: asked.append(name) or users(self, file, name)
+    )
+    for end in ("", "f19()"):
+        asked.clear()
+        answers(chain(20, end), range(20))
+        assert len(asked) < 50

@@ -89,10 +89,9 @@ def note_home(frame: Frame) -> None:
     function = frame.function
     if function is None or function.info is None or not _works_with_module(function):
         return
-    feeds = frame.unit.facts.feeds
-    for place in _brought_home(frame, function.info):
-        if place in {each.variable for each in function.parameters}:
-            feeds.add(Feed(function.key, place.name, Fed.HOME))
+    own = {each.variable for each in function.parameters}
+    for place in _brought_home(frame, function.info) & own:
+        frame.unit.facts.feeds.add(Feed(function.key, place.name, Fed.HOME))
 
 
 def _brought_home(frame: Frame, info: ClassInfo) -> set[Variable]:

@@ -70,7 +70,7 @@ class _Unguarded:
         self.wrapping = {
             note.function
             for note in notes
-            if _wraps_for_cards(note) and (not note.guarded or _in_any_case(unit, note))
+            if _wraps_for_cards(unit, note) and (not note.guarded or _in_any_case(unit, note))
         }
 
     @staticmethod
@@ -109,13 +109,14 @@ def _sets_default(note: MentionNote) -> bool:
     return isinstance(note.node, cst.Call) and holds("default-type-of-cuda", code(note.node))
 
 
-def _wraps_for_cards(note: MentionNote) -> bool:
+def _wraps_for_cards(unit: Unit, note: MentionNote) -> bool:
     """`DataParallel(net).cuda()`, or what takes `device_ids=` as that does."""
     if note.kind != "device":
         return False
-    given = (arg.keyword for arg in every(note.node, cst.Arg))
-    named = any(keyword is not None and keyword.value == "device_ids" for keyword in given)
-    return named or holds("multi-card-wrapper", note.text)
+    if holds("multi-card-wrapper", note.text):
+        return True
+    given = every(note.node, cst.Arg) if unit.contains("device_ids") else ()
+    return any(arg.keyword is not None and arg.keyword.value == "device_ids" for arg in given)
 
 
 def _is_brought_back(note: MentionNote) -> bool:

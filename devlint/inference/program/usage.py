@@ -115,8 +115,10 @@ class _Usage:
         if self._words[name] == 1:
             return 1
         if name not in self._within:
-            defining = (code(node) for node, defined in self.defined.items() if defined == name)
-            self._within[name] = sum(_words(text).count(name) for text in defining) or 1
+            defining = [node for node, defined in self.defined.items() if defined == name]
+            once = len(defining) == 1 and _names_itself_once(defining[0], name)
+            counts = [1] if once else [_words(code(node)).count(name) for node in defining]
+            self._within[name] = sum(counts) or 1
         return self._within[name]
 
     def is_reached(self, name: str) -> bool:
@@ -152,6 +154,26 @@ class _Usage:
         importer = self.unit.context.importer
         assert importer is not None
         return importer.is_named_elsewhere(name, self.unit.source.path)
+
+
+# By name: LibCST has the second since 1.8.
+_COMPOSED = {getattr(cst, name, None) for name in ("FormattedString", "TemplatedString")}
+
+
+def _names_itself_once(node: cst.FunctionDef | cst.ClassDef, name: str) -> bool:
+    """No other name or string of a class has its name in it. That is quicker to see than its text
+    is written, which that of most functions is anyway."""
+    inside: list[cst.CSTNode] = [node] if isinstance(node, cst.ClassDef) else []
+    for each in inside:  # grows on the way
+        kind = type(each)
+        if kind is cst.Name or kind is cst.SimpleString:
+            if name in each.value and each is not node.name:  # type: ignore[attr-defined]
+                return False
+        elif kind in _COMPOSED:
+            return False  # parts of it are no nodes
+        elif kind not in LEAVES:
+            inside += parts(each)
+    return bool(inside)
 
 
 def _words(text: str) -> list[str]:

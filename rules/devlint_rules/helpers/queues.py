@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
@@ -128,13 +129,13 @@ def _behind(
     if found.wait is not None or not found.is_open:
         return found.wait
     callers = calls_of(asked.facts, asked.tree, around) if calls < _MOST else []
-    waits = [_behind(asked, call, turn_around(asked.tree, call), calls + 1) for call in callers]
-    if waits:
-        return None if None in waits else waits[0]
-    if not _repeats(around) or _fetches(asked.tree, around):
-        return None
+    if callers:
+        turns = ((call, turn_around(asked.tree, call)) for call in callers)
+        return _of_all(_behind(asked, *turn, calls + 1) for turn in turns)
     first = line.events[: _number(line, node)]  # a call of the function begins with its own
-    return _first(first, (), None if calls else node, asked.behind).wait
+    wait = _first(first, (), None if calls else node, asked.behind).wait
+    is_next = wait is not None and _repeats(asked.tree, around) and not _fetches(asked.tree, around)
+    return wait if is_next else None
 
 
 def _before(
@@ -151,19 +152,32 @@ def _before(
     if found.wait is not None or not found.is_open:
         return found.wait
     callers = calls_of(asked.facts, asked.tree, around) if calls < _MOST else []
-    waits = [_before(asked, call, turn_around(asked.tree, call), calls + 1) for call in callers]
-    if waits:
-        return None if None in waits else waits[0]
+    if callers:
+        turns = ((call, turn_around(asked.tree, call)) for call in callers)
+        return _of_all(_before(asked, *turn, calls + 1) for turn in turns)
     return _first(
         line.events[: bisect_left(line.numbers, number) : -1], (), node, asked.before
     ).wait
 
 
-def _repeats(around: cst.CSTNode) -> bool:
+def _of_all(waits: Iterator[cst.CSTNode | None]) -> cst.CSTNode | None:
+    """The first of some waits, if there is one in each place; it is not asked further than that."""
+    first = next(waits, None)
+    return first if first is not None and all(wait is not None for wait in waits) else None
+
+
+def _repeats(tree: cst.Module, around: cst.CSTNode) -> bool:
     """The end of a turn is followed by the next one: of a loop, or of a function that takes a whole
     step. Other functions are parts of one, and work is queued between two calls."""
-    calls = every(around, cst.Call) if isinstance(around, cst.FunctionDef) else ()
-    return isinstance(around, _LOOPS) or any(called_name(c) == "backward" for c in calls)
+    return isinstance(around, _LOOPS) or around in _whole_steps(tree)
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _whole_steps(tree: cst.Module) -> frozenset[cst.CSTNode]:
+    """The functions of a file in which something goes backward."""
+    passes = (call for call in every(tree, cst.Call) if called_name(call) == "backward")
+    steps = (step for call in passes for step in path_to(tree, call))
+    return frozenset(step for step in steps if isinstance(step, cst.FunctionDef))
 
 
 def _number(line: Timeline, node: cst.CSTNode) -> int:

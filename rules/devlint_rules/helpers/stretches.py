@@ -102,14 +102,15 @@ def _walked(
     events: list[Event] = []
     numbers: list[int] = []
     places: dict[cst.CSTNode, tuple[int, Branches]] = {}
-    fresh = _fresh_names(around)
+    fresh, callees = _fresh_names(around), facts.callees
     waiting: list[tuple[cst.CSTNode, Branches, bool]] = [(around, (), False)]
     while waiting:
         node, branches, is_done = waiting.pop()
         if is_done:
             places[node] = len(places), branches
-            inner = _inside(facts, node, reads) if node not in waits else None
-            moments = inner if inner is not None else (_moment(node, waits, fresh, small),)
+            called = node in callees and node not in waits
+            inner = timeline(facts, callees[node], reads) if called else None
+            moments = _inside(inner) if inner is not None else (_moment(node, waits, fresh, small),)
             if moments == (Moment.COPY,) and waits.get(node):  # `if cuda: x = x.cuda()`
                 branches = branches[:-1]
             for moment in moments:
@@ -125,13 +126,9 @@ def _walked(
     return Timeline(events, numbers, places)
 
 
-def _inside(facts: Facts, node: cst.CSTNode, reads: bool) -> tuple[Moment, ...] | None:
+def _inside(line: Timeline) -> tuple[Moment, ...]:
     """What a call of a function of the same file does, in order: its work, and the waits that no
     condition of its own is around."""
-    callee = facts.callees.get(node)
-    line = timeline(facts, callee, reads) if callee is not None else None
-    if line is None:
-        return None
     found = (e.moment for e in line.events if e.moment is Moment.WORK or not e.branches)
     return tuple(moment for moment, _ in groupby(found))
 

@@ -13,6 +13,7 @@ goes through.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import libcst as cst
 
@@ -22,6 +23,7 @@ from devlint.inference.syntax.text import called_name, dotted, every
 from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.queues import begins_with, calls_of, follows, turn_around
+from devlint_rules.helpers.stretches import timeline
 from devlint_rules.helpers.uses import Use, names_read, use_of
 
 _NESTED = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
@@ -104,22 +106,25 @@ def loop_beside(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | 
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module):
         return None
-    of_reads = (s.loop for s in facts.syncs if s.loop is not None and not s.cold)
-    of_elements = (access.loop for access in facts.element_accesses)
-    loops = {
-        loop.site.node: loop.site
-        for loop in (*of_reads, *of_elements)
-        if loop.hotness is Hotness.HOT
-    }
-    above = set(path_to(tree, node)) if loops else set()
-    return next(
-        (
-            site
-            for loop, site in loops.items()
-            if loop is not around and loop not in above and follows(facts, node, loop, around)
-        ),
-        None,
-    )
+    line = timeline(facts, around, reads=False)
+    places = line.places if line is not None else {}
+    loops = _waiting_loops(tree)
+    if not loops:
+        of_reads = (s.loop for s in facts.syncs if s.loop is not None and not s.cold)
+        of_elements = (access.loop for access in facts.element_accesses)
+        hot = (loop for loop in (*of_reads, *of_elements) if loop.hotness is Hotness.HOT)
+        loops.update((loop.site.node, loop.site) for loop in hot)
+    inner = [loop for loop in loops if loop in places and loop is not around]
+    above = set(path_to(tree, node)) if inner else set()
+    beside = (loop for loop in inner if loop not in above and follows(facts, node, loop, around))
+    found = next(beside, None)
+    return loops[found] if found is not None else None
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _waiting_loops(tree: cst.Module) -> dict[cst.CSTNode, Site]:
+    """The hot loops that wait in each turn, once they were asked for."""
+    return {}
 
 
 def heads_stack(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | None:
