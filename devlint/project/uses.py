@@ -64,10 +64,13 @@ def means_its_own(text: bytes, name: bytes) -> bool:
         rb"\bimport\s*\([^)]*\b" + name,
         rb"(?<!\bself)(?<!\bcls)\." + name,
     )
-    if any(re.search(other + rb"\b", text, re.M) for other in others):
+    asked = others if b"." + name in text else others[:2]
+    if any(re.search(other + rb"\b", text, re.M) for other in asked):
         return False
+    if not defined[1]:
+        return True
     bare = re.search(rb"(?<![.\w])(?<!def )(?<!class )" + name + rb"\b", text)
-    return not defined[1] or bare is None  # a method is called by no bare name
+    return bare is None  # a method is called by no bare name
 
 
 def texts_of(root: Path) -> dict[Path, bytes]:
