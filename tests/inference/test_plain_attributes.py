@@ -190,3 +190,20 @@ def test_what_is_kept_under_two_names_stays_as_surely_as_under_one():
                 return x * self.second
     """)
     assert [fact.assumptions for fact in facts.meetings] == [()]
+
+
+@pytest.mark.parametrize(("name", "plain"), [("_modules", 0), ("_layers", 1)])
+def test_what_torch_registers_in_is_no_plain_container(name, plain):
+    facts = given(f"""
+        class Stack(nn.Module):
+            def __init__(self, sizes):
+                super().__init__()
+                self.{name} = {{}}
+                for n, size in enumerate(sizes):
+                    self.{name}[str(n)] = nn.Linear(size, size)
+            def forward(self, x: torch.Tensor):
+                for layer in self.{name}.values():
+                    x = layer(x)
+                return x
+    """)
+    assert len([fact for fact in facts.plain_attributes if fact.of_modules]) == plain

@@ -35,6 +35,8 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import dotted, every
 
+# What `nn.Module` itself registers in: `Module.to` goes by these (torch/nn/modules/module.py).
+_REGISTRIES = frozenset({"_modules", "_parameters", "_buffers"})
 _TELLS_OF_PARTS = ("parameters", "named_parameters", "modules", "named_modules", "state_dict")
 
 
@@ -43,6 +45,8 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
     _note_filled_lists(info, frame)
     for note in info.notes.values():
         overwritten = note.overwrites != ""
+        if note.name in _REGISTRIES:
+            continue
         if not overwritten and info.registered.get(note.name) == "buffer":
             continue
         if note.of_modules and registers_by_name(info):
