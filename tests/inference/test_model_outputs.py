@@ -1,7 +1,7 @@
 """What a model out of sight gives is where the model is, and so is each value that it holds."""
 
 import pytest
-from given import host_reads, met, settled
+from given import given, host_reads, met, settled
 
 MODEL = """
 from transformers import AutoModel
@@ -80,3 +80,22 @@ def run(rows):
 )
 def test_a_global_that_a_function_makes_and_moves_is_somewhere(moved, count):
     assert len(met(HELD.format(moved=moved))) == count
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("batch['image'].cpu()", ["explicit-host-is-meant-elsewhere"]),
+        ("torch.ones(3)", []),
+    ],
+)
+def test_who_copies_to_the_host_where_an_entry_is_met_knows_where_that_is(other, expected):
+    facts = given(f"""
+        from zoo import build
+
+        net = build("unet").cuda()
+        batch = {{"image": torch.rand(3).cuda()}}
+        outputs = net(**batch)
+        assert torch.equal(outputs["image"], {other})
+    """)
+    assert [[a.kind.value for a in fact.assumptions] for fact in facts.meetings] == [expected]

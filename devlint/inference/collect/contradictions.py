@@ -55,7 +55,7 @@ def settle(frame: Frame) -> None:
         right = operand(frame, draft.right, draft.right_node)
         assumed = [*draft.assumptions, *_with_host_inputs(frame, draft)]
         assumed += _of_sources(frame, draft.left, draft.right)
-        assumed += _of_arguments(frame, draft)
+        assumed += [*_of_arguments(frame, draft), *_of_host_copies(frame, draft)]
         if strength(draft.assumptions) == 1:
             assumed += _of_story(frame, draft, left, right)
         usage.note(frame)
@@ -86,6 +86,27 @@ def _of_arguments(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
         if call_contexts.is_callers_own(frame, side.place):
             message = "callers hand in {} on an accelerator"
             yield of_value(frame, AssumptionKind.CALLER_IS_ACCELERATED, side, message)
+
+
+def _of_host_copies(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
+    """Whoever copies a value to the host right where it meets an entry of what a model returns
+    knows where that is: `torch.equal(outputs["image"], image.cpu())`"""
+    sides = (draft.left, draft.left_node), (draft.right, draft.right_node)
+    for (copy, written), (entry, asked) in (sides, sides[::-1]):
+        if copy.origin is None or entry.origin is None or not isinstance(asked, cst.Subscript):
+            continue
+        is_copied_here = copy.origin.kind is StepKind.MOVED and copy.origin.node is written
+        is_returned = entry.origin.kind is StepKind.COMPUTED and _is_entry(asked)
+        if copy.place == CPU and is_copied_here and is_returned:
+            message = "{} was put on the host, and not for what it meets here"
+            kind = AssumptionKind.EXPLICIT_HOST_IS_MEANT_ELSEWHERE
+            yield of_value(frame, kind, copy, message)
+
+
+def _is_entry(node: cst.Subscript) -> bool:
+    """`outputs["image"]`: no tensor has such an index, what holds it is a dict."""
+    inner = node.slice[0].slice
+    return isinstance(inner, cst.Index) and isinstance(inner.value, cst.SimpleString)
 
 
 def _is_of_given_module(draft: MeetingDraft) -> bool:
