@@ -197,3 +197,25 @@ def test_a_loop_over_a_list_in_a_table_replaces_its_elements(made, found):
         return torch.stack(table["a"]) * torch.ones(3).cuda()
     """
     assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(
+    ("stop", "row", "after"),
+    [("", [], 1), ("if row.sum() > 3: break", [], 0), ("if not len(row): continue", [], 0)],
+)
+def test_no_turn_reads_what_another_puts_at_its_own_index(stop, row, after):
+    facts = given(f"""
+        import numpy as np
+
+        def run(paths):
+            found = [np.load(path) for path in paths]
+            for i in range(len(found)):
+                row = found[i]
+                {stop or "pass"}
+                np.abs(row)
+                found[i] = torch.from_numpy(row).cuda()
+            np.abs(found[0])
+    """)
+    places = [read.operand.name for read in facts.host_reads]
+    assert [name for name in places if name == "row"] == row
+    assert places.count("found[0]") == after

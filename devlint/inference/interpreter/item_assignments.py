@@ -100,13 +100,18 @@ def _replace(frame: Frame, target: cst.Subscript, value: Value) -> None:
 def _put_into_list(
     frame: Frame, target: cst.Subscript, holder: Sequence, index: Value, value: Value
 ) -> None:
-    """`items[0] = value`; at an index out of sight it is one of the elements."""
+    """`items[0] = value`; at an index out of sight it is one of the elements. Where a loop puts
+    another value in the place of each, no turn reads what another one has put there."""
     position = index.value if type(index) is Const and type(index.value) is int else None
     length = len(holder.items) if holder.items is not None and holder.kind == "list" else 0
     if position is not None and -length <= position < length:
         frame.write(holder, holder.replacing(position, value))
         return
-    frame.write(holder, _without_placeholders(holder).adding(value))
+    loop, key = frame.control.loop, key_of(target, dotted(target.value))
+    if loop is not None and loop.replacing is target and dotted(target.value):
+        frame.state.hold(key, value)
+    else:
+        frame.write(holder, _without_placeholders(holder).adding(value))
     _replace(frame, target, frame.stored(value))
 
 

@@ -183,10 +183,16 @@ def _fixpoint(
 
 
 def _replace_elements(frame: Frame, loop: LoopState) -> None:
-    """A list or a batch of which the loop replaced every element holds nothing else."""
-    if loop.replacing is None or loop.replacement is None or loop.continues or loop.breaks:
+    """A list or a batch of which the loop replaced every element holds nothing else; one that it
+    may have left before holds both."""
+    if loop.replacing is None or loop.replacement is None:
         return
     held, path = frame.eval(loop.replacing.value), dotted(loop.replacing.value)
+    if loop.continues or loop.breaks:
+        for each in alternatives(held) if path else ():
+            if type(each) is Sequence:
+                frame.write(each, each.adding(loop.replacement))
+        return
     if type(held) is Sequence and path:
         frame.bind(path, Sequence(None, loop.replacement, held.kind))
     elif type(held) is Sequence:  # one list of a table
