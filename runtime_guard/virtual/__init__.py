@@ -12,12 +12,12 @@ The modules:
     moves, legacy_types: how tensors get from one device to another
     gradient_checks, grouping: gradients that are elsewhere, and tensors by device
     autocast, attention, kernels: what an accelerator computes otherwise than the host
-    accelerator_api, device_context: what `torch.cuda` and the others say
+    accelerator_api, device_context, libraries: what `torch.cuda` and the others say
     streams, generators, data_parallel: and what they make
     tensor_patches, storages, autograd: tensors past the hooks, what is below and behind them
     torch_imports, stand_ins, compilers, profiler: what has to be told that it is on such a machine
     sharing: tensors that go to other processes
-    process_groups, collectives: NCCL by means of gloo
+    process_groups, collectives, communicators: NCCL by means of gloo, each rank on its own card
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ Questions about these:
     type_expressions: types that names stand for
     constructors, roles: functions that build, prepare, evaluate, collate, run per step
     usage: functions that nothing in sight uses, and parameters that no call hands in
+    options: flags that nothing in the project sets
     class_state: attributes that only a constructor sets
     device_awareness: code that is written with devices in mind
     accelerator_notes: accelerators that a file names, as noted on the way
