@@ -6,6 +6,8 @@ That a launcher's own processes work is seen by `runtime_guard/commands/test_ran
 
 from __future__ import annotations
 
+import json
+import os
 import socket
 import sys
 from collections.abc import Mapping
@@ -15,6 +17,7 @@ from typing import Any
 
 import warm_python
 
+ROOT = Path(__file__).parents[1]
 LAUNCH = """\
 import os, runpy, sys, traceback
 
@@ -42,7 +45,7 @@ sys.exit(max(os.waitstatus_to_exitcode(os.waitpid(each, 0)[1]) != 0 for each in 
 def run(program: Path, count: int, environment: Mapping[str, str]) -> CompletedProcess[Any]:
     """The program as that many ranks on one machine; what they write comes in one text."""
     world = {"WORLD_SIZE": str(count), "LOCAL_WORLD_SIZE": str(count)}
-    meeting_place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(_free_port())}
+    meeting_place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free_port())}
     return warm_python.run(
         [sys.executable, "-c", LAUNCH, str(program), str(count)],
         cwd=program.parent,
@@ -52,7 +55,16 @@ def run(program: Path, count: int, environment: Mapping[str, str]) -> CompletedP
     )
 
 
-def _free_port() -> int:
+def last_rank_says(folder: Path, program: str, **environment: str) -> Any:
+    """What the second of two ranks of a program prints, as JSON."""
+    file = folder / "program.py"
+    file.write_text(program)
+    done = run(file, 2, {**os.environ, "PYTHONPATH": str(ROOT), **environment})
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

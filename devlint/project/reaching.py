@@ -117,16 +117,10 @@ class Reaching:
             if other != file and other.suffix == ".py" and means_its_own(text, literal):
                 continue
             for at in uses_in(other.relative_to(self._root), text, literal, self._is_installed):
-                user = self._around(other, at)
-                if (other, user) == (file, name) or _DEFINING.search(
-                    text[max(at - 80, 0) : at]
-                ) is not None:
-                    continue
-                yield (
-                    None
-                    if not user or _QUOTED.search(text[max(at - 80, 0) : at]) is not None
-                    else (other, user)
-                )
+                user, ahead = self._around(other, at), text[max(at - 80, 0) : at]
+                if (other, user) != (file, name) and _DEFINING.search(ahead) is None:
+                    is_quoted = _QUOTED.search(ahead) is not None
+                    yield (other, user) if user and not is_quoted else None
 
     def _around(self, file: Path, at: int) -> str:
         """The definition around a place in a file."""

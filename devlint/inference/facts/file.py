@@ -34,9 +34,10 @@ from devlint.inference.facts.waits import (
 )
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class Facts:
-    """All facts of one file, each list in source order of inference."""
+    """All facts of one file, each list in source order of inference. It equals itself alone, so
+    what is worked out of it can be kept by it."""
 
     source: Source
     meetings: list[Meeting] = field(default_factory=list)

@@ -107,9 +107,9 @@ def _put_into_list(
     if position is not None and -length <= position < length:
         frame.write(holder, holder.replacing(position, value))
         return
-    loop, key = frame.control.loop, key_of(target, dotted(target.value))
-    if loop is not None and loop.replacing is target and dotted(target.value):
-        frame.state.hold(key, value)
+    loop, path = frame.control.loop, dotted(target.value)
+    if loop is not None and loop.replacing is target and path:
+        frame.state.hold(key_of(target, path), value)
     else:
         frame.write(holder, _without_placeholders(holder).adding(value))
     _replace(frame, target, frame.stored(value))

@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from itertools import islice
 from typing import NamedTuple
 
 import libcst as cst
@@ -49,9 +49,7 @@ class Counted(enum.Enum):
     NEEDED = enum.auto()  # reads that the host needs
     BATCHES = enum.auto()  # those, and the copy of the next batch
     NUMBERS = enum.auto()  # reads of any number, be they needed or DEV303's to mend
-    ANY = (
-        enum.auto()
-    )  # these, and the copies of batches, before it as well: all that drains a queue
+    ANY = enum.auto()  # these, and the copies of batches: all that drains a queue
 
 
 class _Beside(NamedTuple):
@@ -105,7 +103,7 @@ def begins_with(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
     line = timeline(facts, around, reads=False)
     if line is None or node not in line.places:
         return False
-    before = line.events[: bisect_left(line.numbers, line.places[node][0])]
+    before = line.events[: _beginning(line, node)]
     return all(event.moment is not Moment.WORK for event in before)
 
 
@@ -128,11 +126,11 @@ def _behind(
     found = _first(_later(line, node), own, node, asked.behind)
     if found.wait is not None or not found.is_open:
         return found.wait
-    callers = calls_of(asked.facts, asked.tree, around) if calls < _MOST else []
+    callers = calls_of(asked.facts, around) if calls < _MOST else ()
     if callers:
         turns = ((call, turn_around(asked.tree, call)) for call in callers)
         return _of_all(_behind(asked, *turn, calls + 1) for turn in turns)
-    first = line.events[: _number(line, node)]  # a call of the function begins with its own
+    first = line.events[: _end(line, node)]  # a call of the function begins with its own
     wait = _first(first, (), None if calls else node, asked.behind).wait
     is_next = wait is not None and _repeats(asked.tree, around) and not _fetches(asked.tree, around)
     return wait if is_next else None
@@ -146,18 +144,15 @@ def _before(
     line = timeline(asked.facts, around, asked.reads)
     if line is None or node not in line.places:
         return None
-    number, own = line.places[node]
-    earlier = line.events[: bisect_left(line.numbers, number)][::-1]
-    found = _first(earlier, own, node, asked.before)
+    own, start = line.places[node][1], _beginning(line, node)
+    found = _first(line.events[:start][::-1], own, node, asked.before)
     if found.wait is not None or not found.is_open:
         return found.wait
-    callers = calls_of(asked.facts, asked.tree, around) if calls < _MOST else []
+    callers = calls_of(asked.facts, around) if calls < _MOST else ()
     if callers:
         turns = ((call, turn_around(asked.tree, call)) for call in callers)
         return _of_all(_before(asked, *turn, calls + 1) for turn in turns)
-    return _first(
-        line.events[: bisect_left(line.numbers, number) : -1], (), node, asked.before
-    ).wait
+    return _first(line.events[:start:-1], (), node, asked.before).wait
 
 
 def _of_all(waits: Iterator[cst.CSTNode | None]) -> cst.CSTNode | None:
@@ -180,12 +175,18 @@ def _whole_steps(tree: cst.Module) -> frozenset[cst.CSTNode]:
     return frozenset(step for step in steps if isinstance(step, cst.FunctionDef))
 
 
-def _number(line: Timeline, node: cst.CSTNode) -> int:
+def _beginning(line: Timeline, node: cst.CSTNode) -> int:
+    """How many events come before a node."""
+    return bisect_left(line.numbers, line.places[node][0])
+
+
+def _end(line: Timeline, node: cst.CSTNode) -> int:
+    """How many events come before a node, or with it."""
     return bisect_right(line.numbers, line.places[node][0])
 
 
 def _later(line: Timeline, node: cst.CSTNode) -> list[Event]:
-    return list(islice(line.events, _number(line, node), None))
+    return line.events[_end(line, node) :]
 
 
 def _first(
@@ -209,18 +210,18 @@ def _excludes(own: Branches, other: Event) -> bool:
     return any(taken.get(test, branch) != branch for test, branch in other.branches)
 
 
-def calls_of(facts: Facts, tree: cst.Module, function: cst.CSTNode) -> list[cst.CSTNode]:
+def calls_of(facts: Facts, function: cst.CSTNode) -> Sequence[cst.CSTNode]:
     """The calls of a function in its own file."""
-    known = _known_calls(tree)
-    if not known:
-        for call, called in facts.callees.items():
-            known.setdefault(called, []).append(call)
-    return known.get(function, [])
+    return _calls(facts).get(function, ())
 
 
 @lru_cache(maxsize=1)  # the file under check
-def _known_calls(tree: cst.Module) -> dict[cst.CSTNode, list[cst.CSTNode]]:
-    return {}
+def _calls(facts: Facts) -> Mapping[cst.CSTNode, Sequence[cst.CSTNode]]:
+    """The calls in a file of its own functions, by these."""
+    found: defaultdict[cst.CSTNode, list[cst.CSTNode]] = defaultdict(list)
+    for call, called in facts.callees.items():
+        found[called].append(call)
+    return found
 
 
 def turn_around(tree: cst.Module, call: cst.CSTNode) -> cst.CSTNode:

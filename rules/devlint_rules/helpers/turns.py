@@ -60,7 +60,7 @@ def handed_back(facts: Facts, sync: Sync, around: cst.CSTNode) -> Site | None:
         return None
     if not isinstance(around, cst.FunctionDef):
         return None
-    calls = calls_of(facts, tree, around)
+    calls = calls_of(facts, around)
     shown = [_shown(facts, tree, call, turn_around(tree, call)) for call in calls]
     if not shown:
         return Site(facts.source, around.name)
@@ -108,12 +108,7 @@ def loop_beside(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | 
         return None
     line = timeline(facts, around, reads=False)
     places = line.places if line is not None else {}
-    loops = _waiting_loops(tree)
-    if not loops:
-        of_reads = (s.loop for s in facts.syncs if s.loop is not None and not s.cold)
-        of_elements = (access.loop for access in facts.element_accesses)
-        hot = (loop for loop in (*of_reads, *of_elements) if loop.hotness is Hotness.HOT)
-        loops.update((loop.site.node, loop.site) for loop in hot)
+    loops = _waiting_loops(facts)
     inner = [loop for loop in loops if loop in places and loop is not around]
     above = set(path_to(tree, node)) if inner else set()
     beside = (loop for loop in inner if loop not in above and follows(facts, node, loop, around))
@@ -122,9 +117,12 @@ def loop_beside(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | 
 
 
 @lru_cache(maxsize=1)  # the file under check
-def _waiting_loops(tree: cst.Module) -> dict[cst.CSTNode, Site]:
-    """The hot loops that wait in each turn, once they were asked for."""
-    return {}
+def _waiting_loops(facts: Facts) -> dict[cst.CSTNode, Site]:
+    """The hot loops that wait in each turn."""
+    of_reads = (s.loop for s in facts.syncs if s.loop is not None and not s.cold)
+    of_elements = (access.loop for access in facts.element_accesses)
+    hot = (loop for loop in (*of_reads, *of_elements) if loop.hotness is Hotness.HOT)
+    return {loop.site.node: loop.site for loop in hot}
 
 
 def heads_stack(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | None:

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
-from pathlib import Path
-
 import pytest
 import torch_ranks
 
@@ -16,7 +12,6 @@ pytestmark = [
     pytest.mark.skipif(not torch.distributed.is_available(), reason="without torch.distributed"),
     pytest.mark.skipif(not hasattr(torch, "accelerator"), reason="older than torch 2.6"),
 ]
-ROOT = Path(__file__).parents[3]
 
 PROGRAM = """
 import copy, json, os, warnings
@@ -307,11 +302,7 @@ EXPECTED = {
 @pytest.fixture(scope="module")
 def second_rank(tmp_path_factory):
     """What every case gave in rank 1."""
-    program = tmp_path_factory.mktemp("ranks") / "program.py"
-    program.write_text(PROGRAM)
-    done = torch_ranks.run(program, 2, {**os.environ, "PYTHONPATH": str(ROOT)})
-    assert done.returncode == 0, done.stderr
-    return json.loads(done.stdout)
+    return torch_ranks.last_rank_says(tmp_path_factory.mktemp("ranks"), PROGRAM)
 
 
 def test_attention_of_a_dtensor_says_what_is_missing(second_rank):
