@@ -128,6 +128,7 @@ class Answers:
             and all(self.mentions.sets(option) == was for option, was in asked.options.items())
             and all(self.mentions.data_is_moved == was for was in asked.data.values())
             and all(self.mentions.is_application == was for was in asked.applications.values())
+            and all(self.mentions.is_for_cuda == was for was in asked.for_cuda.values())
         )
 
     def content(self, path: str) -> str:

@@ -176,6 +176,7 @@ def joined(questions: Iterable[Asked]) -> Asked | None:
             and _take(found.options, asked.options)
             and _take(found.data, asked.data)
             and _take(found.applications, asked.applications)
+            and _take(found.for_cuda, asked.for_cuda)
             and all(
                 _take(into.setdefault(directory, {}), names)
                 for into, by_directory in (

@@ -22,6 +22,7 @@ class Asked:
     options: by an option and a value, "fast=True", whether something sets it so.
     data: whether data sets of the project below a directory move what they hold.
     applications: whether a project is run where it is, and nobody installs it.
+    for_cuda: whether most files of a project that place something demand CUDA.
     """
 
     contents: dict[str, str] = field(default_factory=dict)
@@ -38,3 +39,4 @@ class Asked:
     options: dict[str, bool] = field(default_factory=dict)
     data: dict[str, bool] = field(default_factory=dict)
     applications: dict[str, bool] = field(default_factory=dict)
+    for_cuda: dict[str, bool] = field(default_factory=dict)

@@ -370,6 +370,13 @@ class Project:
             known[str(self.root)] = self._mentions.is_application
         return known[str(self.root)]
 
+    def is_for_cuda(self) -> bool:
+        """Whether most files of the project that place something demand CUDA."""
+        known = self.asked.for_cuda
+        if str(self.root) not in known:
+            known[str(self.root)] = self._mentions.is_for_cuda
+        return known[str(self.root)]
+
     def _listing(self, directory: Path) -> frozenset[str]:
         names = self._listings.get(directory)
         if names is None:
@@ -465,6 +472,10 @@ class Importer:
     def is_application(self) -> bool:
         """Whether the project is run where it is, and nobody installs it."""
         return self.project.is_application()
+
+    def is_for_cuda(self) -> bool:
+        """Whether most files of the project that place something demand CUDA."""
+        return self.project.is_for_cuda()
 
     def settings(self, path: str) -> dict[str, str]:
         """What may choose a default device for a file's program: modules beside it, or in the

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from devlint.inference.conventions import is_rebound
+from devlint.project.programs import OFFERS_HOST, without_comments
 from devlint.project.reaching import Reaching
 from devlint.project.uses import RUN, TEST, means_its_own, texts_of, uses_in
 
@@ -21,6 +22,28 @@ _MOVE = re.compile(rb"\.cuda\(|\.to\([^)\n]*(?:cuda|device)")
 def has_moving_data(text: bytes) -> bool:
     """Whether a class of rows in a file moves them, or makes them somewhere."""
     return any(_MOVE.search(_body_at(text, rows.end())) for rows in _ROWS.finditer(text))
+
+
+# What puts something on the card, whatever there is; and what goes by a device that it was given.
+_DEMANDS = re.compile(
+    rb"\.cuda\((?:\)|non_blocking)|[(=] ?[\"']cuda[\"']|\bdevice\([\"']cuda(?::\d)?[\"']\)"
+)
+_GOES_BY = re.compile(rb"(?<!\btorch)\.device\b|\bdevice ?= ?device\b|\.to\(device\b")
+
+
+def demands_cuda(text: bytes) -> bool | None:
+    """Whether a file puts something on the card and leaves no choice; None where it does neither.
+    What goes by the device of some tensor leaves a choice where it demands no card beside."""
+    text = without_comments(text)
+    if OFFERS_HOST.search(text) is not None:
+        return False
+    if _DEMANDS.search(text) is not None:
+        return True
+    return False if _GOES_BY.search(text) is not None else None
+
+
+def is_majority(demanding: int, choosing: int) -> bool:
+    return demanding > max(choosing, 1)
 
 
 _OFF = rb"False|false|None|null|0"
@@ -111,6 +134,17 @@ class Mentions:
         """Whether a data set of the project moves rows, or makes them somewhere. Where there is too
         much to look through, none does."""
         return any(b"ata" in text and has_moving_data(text) for text in self._texts.values())
+
+    @cached_property
+    def is_for_cuda(self) -> bool:
+        """Whether most files that place something demand CUDA: to do so is no exception there. One
+        file is no majority, and where there is too much to look through there is none."""
+        found = [
+            demands_cuda(text)
+            for file, text in self._texts.items()
+            if file.suffix == ".py" and not TEST.search(file.relative_to(self.root).as_posix())
+        ]
+        return is_majority(found.count(True), found.count(False))
 
     @cached_property
     def is_application(self) -> bool:

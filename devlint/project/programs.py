@@ -70,7 +70,7 @@ class Programs:
     def _offers_host(self, file: Path) -> bool:
         known = self._offering.get(file)
         if known is None:
-            text = _COMMENT.sub(b"", _content(file))
+            text = without_comments(_content(file))
             known = self._offering[file] = OFFERS_HOST.search(text) is not None
         return known
 
@@ -103,6 +103,10 @@ class Programs:
             return False
         text = _content(file)
         return is_script(text) or not (file.stem == "__init__" or self.graph.importers_of(file))
+
+
+def without_comments(text: bytes) -> bytes:
+    return _COMMENT.sub(b"", text)
 
 
 def is_script(text: bytes) -> bool:

@@ -325,10 +325,12 @@ On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line 
     limits="""\
 Whether a program is meant for one kind of machine only, devlint cannot know; hence a warning, and a
 `possible` one unless something shows that it runs elsewhere: the file asks whether CUDA is there,
-has an option for it or falls back on `"cpu"`; a file that imports this one does, however far away;
-the code around is given a device or reads `self.device` or `args.device`; its class moves
-something else only behind a question; it is a module's method, which has an input to go by; the
-file takes devices from tensors elsewhere. What the file imports itself says nothing. Code
+has an option for it or falls back on `"cpu"`; the code around is given a device or reads
+`self.device` or `args.device`. Signs from further away count in a project that leaves a choice in
+more of its files than it demands CUDA in without one: a file that imports this one leaves it,
+however far away; its class moves something else only behind a question; it is a module's method,
+which has an input to go by, in a file that takes devices from tensors elsewhere. What the file
+imports itself says nothing. Code
 named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone; so is the
 `.cuda()` of a module without parameters, which moves nothing. A file whose main part, or a set-up
 function (`initialize`, `setup_…`), fails where `torch.cuda.is_available()` is false is for CUDA, as

@@ -147,3 +147,25 @@ def test_a_configuration_sets_an_option_and_a_default_may_be_turned_off(tmp_path
     assert project(tmp_path, a_dot_yaml="fast: true\nnorm: false").sets("fast=True")
     assert project(tmp_path, a_dot_yaml="fast: true\nnorm: false").sets("norm=False")
     assert not project(tmp_path, a_dot_yaml="fast: false\nnorm: true").sets("fast=True")
+
+
+DEMANDS = "x = torch.ones(3).cuda()"
+GOES_BY = "y = torch.ones(3, device=x.device)"
+OFFERS = 'parser.add_argument("--no-cuda")'
+
+
+@pytest.mark.parametrize(
+    ("texts", "is_for_cuda"),
+    [
+        ([DEMANDS], False),  # one file is no majority
+        ([DEMANDS, DEMANDS], True),
+        ([DEMANDS, DEMANDS, GOES_BY], True),
+        ([DEMANDS, DEMANDS, GOES_BY, OFFERS], False),
+        ([DEMANDS, f"{DEMANDS}\n{GOES_BY}"], True),
+        ([DEMANDS, DEMANDS, f"{DEMANDS}\n{OFFERS}", GOES_BY], False),
+        ([f"# {DEMANDS}", DEMANDS, "z = 1"], False),
+    ],
+)
+def test_a_project_is_for_cuda_where_most_files_demand_it(tmp_path, texts, is_for_cuda):
+    found = project(tmp_path, **{f"f{n}_dot_py": text for n, text in enumerate(texts)})
+    assert found.is_for_cuda is is_for_cuda

@@ -247,15 +247,15 @@ USUAL = {"given": "width=4", "result": "self.fc(x) + torch.ones(4).cuda()"}
 @pytest.mark.parametrize(
     ("change", "found"),
     [
-        ({}, [("DEV501", 11)]),  # a module is where its input is, which has a device to go by
+        ({}, []),  # a module has an input to go by: so have those of projects for CUDA
         ({"given": "device"}, [("DEV501", 11)]),
         (
             {"result": "self.fc(x) + torch.ones(4).cuda() * self.scale.to(x.device)"},
             [("DEV501", 11)],
         ),
         ({"result": "self.fc(x) + torch.ones(4).cuda().add(args.device)"}, [("DEV501", 11)]),
-        ({"result": "self.fc(x.cuda()).cpu()"}, [("DEV501", 11)]),
-        ({"result": "self.fc(x.cuda())"}, [("DEV501", 11)]),
+        ({"result": "self.fc(x.cuda()).cpu()"}, []),
+        ({"result": "self.fc(x.cuda().to(x.device))"}, [("DEV501", 11)]),
     ],
 )
 def test_code_for_the_host_shows_it_around_the_accelerator(tmp_path, change, found):
@@ -359,3 +359,40 @@ def options(model_folder):
     return torch.load(os.path.join(model_folder, "{name}"))
 """
     assert len(said_of(tmp_path, code, "DEV502")) == found
+
+
+SCORER = """\
+import torch
+from torch import nn
+
+
+class Scorer(nn.Module):
+    def forward(self, scores):
+        kept = scores.to(self.bias.device)
+        return kept * torch.ones(4).cuda()
+"""
+DEMANDING = "def weights(n):\n    return torch.rand(n).cuda()\n"
+CHOOSING = "def weights(n, like):\n    return torch.rand(n, device=like.device)\n"
+
+
+@pytest.mark.parametrize(
+    ("others", "found"),
+    [
+        ([], [("DEV501", 8)]),
+        ([CHOOSING], [("DEV501", 8)]),
+        ([CHOOSING, CHOOSING, DEMANDING], [("DEV501", 8)]),
+        ([DEMANDING], []),
+        ([CHOOSING, DEMANDING], []),
+    ],
+)
+def test_among_files_that_demand_cuda_one_more_is_no_exception(tmp_path, others, found):
+    for number, other in enumerate(others):
+        (tmp_path / f"part{number}.py").write_text("import torch\n\n\n" + other)
+    assert said(tmp_path, SCORER) == found
+
+
+def test_a_file_that_leaves_a_choice_itself_is_an_exception_anywhere(tmp_path):
+    for number in range(3):
+        (tmp_path / f"part{number}.py").write_text("import torch\n\n\n" + DEMANDING)
+    code = SCORER + '\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
+    assert ("DEV501", 8) in said(tmp_path, code)

@@ -1,8 +1,10 @@
 """Signs that code which names an accelerator is to run on the host, too.
 
-A choice of the device is such a sign, that the file leaves, or whoever runs it, or that the code
-around is given and passes by. So is a device that is taken from a tensor, in the same file, or that
-a module's method could take from its input: beside it the named one is the exception.
+A choice of the device is such a sign, that the file leaves, or that the code around is given and
+passes by. From further away it is one only where most of the project leaves a choice: among files
+that demand CUDA one more is no exception. So it is with a choice of whoever runs the code, and with
+a module's method in a file that goes by the devices of tensors elsewhere, which could take that of
+its input.
 """
 
 from __future__ import annotations
@@ -25,14 +27,16 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
         return _offers_host(noted, mentions)
     if noted.kind not in ("device", "legacy-type"):
         return False
-    return (
-        mentions.offers_host
-        or noted.in_module
-        or mentions.takes_devices
+    given = unit.kept(_GivenDevices)
+    if mentions.offers_host or any(map(given.holds, functions(noted.function))):
+        return True
+    from_afar = (
+        (noted.in_module and mentions.takes_devices)
         or _is_asked_elsewhere(noted, mentions)
-        or any(map(unit.kept(_GivenDevices).holds, functions(noted.function)))
         or _is_run_on_host(unit, noted)
     )
+    importer = unit.context.importer
+    return from_afar and not (importer is not None and importer.is_for_cuda())
 
 
 def _is_run_on_host(unit: Unit, noted: MentionNote) -> bool:

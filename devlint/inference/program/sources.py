@@ -59,5 +59,8 @@ class Importer(Protocol):
     def is_application(self) -> bool:
         """Whether the project is run where it is, and nobody installs it."""
 
+    def is_for_cuda(self) -> bool:
+        """Whether most files of the project that place something demand CUDA."""
+
     def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""
