@@ -1,7 +1,7 @@
 """An object over its methods: what one of them leaves in an attribute is there for the next."""
 
 import pytest
-from given import met, revealed, settled
+from given import given, met, revealed, settled
 
 from devlint.inference.domain.assumptions import AssumptionKind
 
@@ -276,3 +276,30 @@ def test_what_takes_the_place_of_a_tensor_belongs_where_that_was(made, confidenc
     """It has its shape and its name: whatever that was for is going to get this one."""
     found = met(STACK.format(made=made))
     assert [each.rpartition(" ")[2] for each in found] == confidences
+
+
+OUT_OF_SIGHT = """
+import torch
+from elsewhere import Model
+
+class Player:
+    def __init__(self, device):
+        self.net = Model(4, 2)
+        {then}
+
+    def play(self):
+        return self.net(torch.rand(3).to('cuda')).numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "is_certain"),
+    [
+        ("self.net = self.net.to('cuda')", True),
+        ("self.net = Model(4, 2).to('cuda')", True),
+        ("if device:\n            self.net = self.net.to('cuda')", False),
+    ],
+)
+def test_what_is_assigned_again_in_any_case_is_no_longer_there(then, is_certain):
+    (read,) = given(OUT_OF_SIGHT.format(then=then)).host_reads
+    assert (not read.assumptions) is is_certain

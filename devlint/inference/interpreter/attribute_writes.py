@@ -42,7 +42,7 @@ from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.outcomes import AttributeWrite
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, every
 
 
 def _is_anew(info: ClassInfo, value: Value) -> bool:
@@ -90,10 +90,13 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
     """What a method leaves in the attributes that it assigns."""
     registered = RegisteredModules(frame)
     own: dict[str, Value] = {}
-    for name, value, node, source, flags in frame.outcome.writes:
+    writes = frame.outcome.writes
+    for number, (name, value, node, source, flags) in enumerate(writes):
         left = [env[f"self.{name}"] for env in frame.outcome.exits if f"self.{name}" in env]
         moved = _moved_in_place(left)
         if moved is None and left and not any(_survives(value, final) for final in left):
+            continue
+        if value is UNKNOWN and _is_replaced(frame, name, writes[number + 1 :]):
             continue
         kept = _write_value(info, frame, registered, name, moved or latest(value), node, source)
         anew = info.notes.get(f"{name}*")
@@ -102,6 +105,16 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
         info.branches.setdefault(name, []).append(Written(kept, flags, source))
         own[name] = kept if name not in own else join_branches(own[name], kept)
     frame.outcome.kept |= own
+
+
+def _is_replaced(frame: Frame, name: str, later: Iterable[AttributeWrite]) -> bool:
+    """The attribute is assigned again in any case, by a statement of the method's own body."""
+    if frame.function is None or len(frame.outcome.exits) != 1:
+        return False
+    body = frame.function.node.body.body
+    own = [each for each in body if isinstance(each, cst.SimpleStatementLine)]
+    nodes = [write.node for write in later if write.name == name]
+    return any(found in nodes for line in own for found in every(line, cst.Attribute))
 
 
 def _may_be_there(info: ClassInfo, name: str, flags: frozenset[Flag]) -> bool:
