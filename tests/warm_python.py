@@ -1,8 +1,8 @@
-"""Python programs in processes of their own that find torch imported: to import it takes two
-seconds of CPU, and many tests start a program that needs it.
+"""Python programs in processes of their own that find torch and the guard imported: to import them
+takes three seconds of CPU, and many tests start a program that needs them.
 
 `Popen` and `run` stand in for those of `subprocess`, as far as tests use them. A process is forked
-from one that has imported torch and has done nothing else; its arguments, folder, environment,
+from one that has imported them and has done nothing else; its arguments, folder, environment,
 `sys.path`, `__main__` and end are as a new interpreter has them. Where it is tested what an
 interpreter does as it starts (`sitecustomize`, `PYTHONHASHSEED`, what is imported when) a new one
 is needed. One process at a time: the next one starts when the last one has ended.
@@ -28,7 +28,9 @@ from typing import IO, Any
 
 __all__ = ["DEVNULL", "PIPE", "STDOUT", "Popen", "TimeoutExpired", "run"]
 
-IMPORTED = ("torch", "numpy", "libcst", "click", "pytest")
+ROOT = Path(__file__).resolve().parents[1]
+GUARD = ("commands.confirm", "commands.run", "commands.suite_plugin", "drive.replay", "drive.search")
+IMPORTED = ("torch", "numpy", "libcst", "click", "pytest", *(f"runtime_guard.{g}" for g in GUARD))
 
 
 class Popen:
@@ -189,6 +191,7 @@ if sys.platform != "linux":  # where a program starts as anywhere
 
 if __name__ == "__main__":
     _own, *_paths = sys.path
+    sys.path.insert(0, str(ROOT))
     for _each in IMPORTED:
         __import__(_each)
     gc.freeze()

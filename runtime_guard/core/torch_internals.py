@@ -36,9 +36,25 @@ custom_operators: Any = torch._library.custom_ops.OPDEFS
 
 capture_frames: Callable[[bool, bool, bool], Any] = _c._profiler.gather_traceback
 """The frames of the caller, taken in C++: of Python, of TorchScript, of C++."""
-frames_of_captured: Callable[[list[Any]], list[list[dict[str, Any]]]] = (
-    _c._profiler.symbolize_tracebacks
-)
+_symbolize: Callable[[list[Any]], list[list[dict[str, Any]]]] = _c._profiler.symbolize_tracebacks
+
+
+def frames_of_captured(captured: list[Any]) -> list[list[dict[str, Any]]]:
+    """The frames that ``capture_frames`` took, each as ``name``, ``filename`` and ``line``.
+
+    C++ asks ``torch._inductor`` for the lines behind generated code, and so imports it, which takes
+    seconds; where nobody has there is no such code.
+    """
+    if "torch._inductor" in sys.modules:
+        return _symbolize(captured)
+    attributes, nobody = vars(torch), object()
+    attributes["_inductor"] = nobody
+    try:
+        return _symbolize(captured)
+    finally:
+        if attributes.get("_inductor") is nobody:
+            del attributes["_inductor"]
+
 
 script_function: Any = _c.ScriptFunction
 script_method: Any = _c.ScriptMethod

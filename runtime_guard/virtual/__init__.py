@@ -13,6 +13,7 @@ The modules:
     gradient_checks, grouping: gradients that are elsewhere, and tensors by device
     autocast, attention, kernels: what an accelerator computes otherwise than the host
     accelerator_api, device_context, libraries: what `torch.cuda` and the others say
+    device_properties, memory_figures, management: what a card is, how full, and who else tells it
     streams, generators, data_parallel: and what they make
     tensor_patches, storages, autograd: tensors past the hooks, what is below and behind them
     torch_imports, stand_ins, compilers, profiler: what has to be told that it is on such a machine

@@ -1,7 +1,6 @@
 """``torch.cuda``, ``torch.xpu``, ``torch.mps`` and ``torch.accelerator`` of a virtual machine.
 
-Functions over a ``Machine``, in tables of attribute names that ``virtual`` installs.
-Memory figures are those of the live storages (``memory``).
+Functions over a ``Machine``, in tables of attribute names that ``context`` installs.
 """
 
 from __future__ import annotations
@@ -9,59 +8,17 @@ from __future__ import annotations
 import contextlib
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from types import SimpleNamespace
 from typing import Any
 
 import torch
 
-from runtime_guard.core.memory import Meter
 from runtime_guard.core.placement import intern_device
 from runtime_guard.virtual.device_context import DeviceContext, index_of
+from runtime_guard.virtual.device_properties import device_name, properties
 from runtime_guard.virtual.generators import state_on_host, virtual_generator
-from runtime_guard.virtual.machine import (
-    Machine,
-    NotInThisBuild,
-    UnsupportedVirtually,
-    unsupported,
-)
-from runtime_guard.virtual.profiles import Profile, device_facts
+from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsupported
+from runtime_guard.virtual.memory_figures import memory_api
 from runtime_guard.virtual.streams import VirtualEvent, VirtualStream, default_stream, synchronized
-
-
-class DeviceProperties(SimpleNamespace):
-    """What ``get_device_properties`` tells of a virtual device; ``total_memory`` is in bytes."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        raise NotInThisBuild(
-            f"get_device_properties(...).{name} of {self.name} on virtual devices: there is no "
-            "device behind it"
-        )
-
-
-def properties(kind: str, index: int, profile: Profile) -> DeviceProperties:
-    """What is known of a virtual device: its kind of card, and what all cards have in common."""
-    return DeviceProperties(
-        name=device_name(kind, index, profile),
-        **device_facts(profile),
-        warp_size=32,
-        max_threads_per_block=1024,
-        shared_memory_per_block=49152,
-        regs_per_multiprocessor=65536,
-        is_integrated=0,
-        is_multi_gpu_board=0,
-        gcnArchName="",
-        pci_domain_id=0,
-        pci_bus_id=index + 1,
-        pci_device_id=0,
-        uuid=f"virtual-{kind}-{index}",
-    )
-
-
-def device_name(kind: str, index: int, profile: Profile) -> str:
-    """That of the card that was asked for; else ``devlint virtual cuda device 0``."""
-    return profile.name or f"devlint virtual {kind} device {index}"
 
 
 UNSUPPORTED = (
@@ -113,70 +70,8 @@ def _zero(*_: Any, **__: Any) -> int:
     return 0
 
 
-def memory_api(machine: Machine, kind: str) -> dict[str, Callable[..., Any]]:
-    """Memory figures of ``torch.cuda`` and ``torch.accelerator``: nothing is kept in reserve."""
-
-    def meter(device: Any = None) -> Meter:
-        index = index_of(machine, kind, device)
-        machine.check_index(kind, index)
-        return machine.meters[intern_device(torch.device(kind, index))]
-
-    def allocated(device: Any = None) -> int:
-        return meter(device).allocated
-
-    def peak(device: Any = None) -> int:
-        return meter(device).peak
-
-    def reset(device: Any = None) -> None:
-        meter(device).reset_peak()
-
-    def info(device: Any = None) -> tuple[int, int]:
-        total = machine.profiles[kind].memory
-        return total - meter(device).allocated, total
-
-    def nested(device: Any = None) -> dict[str, Any]:
-        tree: dict[str, Any] = {}
-        for path, value in meter(device).stats().items():
-            *parents, last = path.split(".")
-            branch = tree
-            for parent in parents:
-                branch = branch.setdefault(parent, {})
-            branch[last] = value
-        return tree
-
-    def summary(device: Any = None, abbreviated: bool = False) -> str:
-        figures = meter(device)
-        return f"virtual device: {figures.allocated} bytes allocated, {figures.peak} at most"
-
-    def set_fraction(fraction: float, device: Any = None) -> None:
-        if not isinstance(fraction, float):
-            raise TypeError("Invalid type for fraction argument, must be `float`")
-        if not 0 <= fraction <= 1:
-            raise ValueError(f"Invalid fraction value: {fraction}. Allowed range: 0~1")
-        meter(device).allow(fraction, machine.profiles[kind].memory)
-
-    def get_fraction(device: Any = None) -> float:
-        limit = meter(device).limit
-        return 1.0 if limit is None else limit / machine.profiles[kind].memory
-
-    return {
-        "memory_allocated": allocated,
-        "memory_reserved": allocated,
-        "memory_cached": allocated,
-        "max_memory_allocated": peak,
-        "max_memory_reserved": peak,
-        "max_memory_cached": peak,
-        "reset_peak_memory_stats": reset,
-        "reset_max_memory_allocated": reset,
-        "reset_max_memory_cached": reset,
-        "memory_stats": lambda device=None: meter(device).stats(),
-        "memory_stats_as_nested_dict": nested,
-        "memory_summary": summary,
-        "mem_get_info": info,
-        "set_per_process_memory_fraction": set_fraction,
-        "get_per_process_memory_fraction": get_fraction,
-        "get_memory_info": info,
-    }
+Index = Callable[..., int]
+"""The index of a device that a call names, checked."""
 
 
 def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
@@ -187,27 +82,31 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         machine.check_index(kind, found)
         return found
 
-    def known(device: Any = None) -> int:
-        """An index that ``get_device_properties`` has something to tell of."""
-        found = index_of(machine, kind, device)
-        with contextlib.suppress(RuntimeError):
-            machine.check_index(kind, found)
-            if found >= 0:
-                return found
-        raise AssertionError("Invalid device id")
+    api: dict[str, Any] = {
+        **_state(machine, kind),
+        **_current_device(machine, kind),
+        **_facts(machine, kind),
+        **_streams(machine, kind, index),
+        **_random_numbers(machine, kind),
+        **memory_api(machine, kind),
+        "memory_snapshot": lambda *_, **__: [],
+        "reset_accumulated_memory_stats": _nothing,
+        "empty_cache": _nothing,
+        "ipc_collect": _nothing,
+        "get_allocator_backend": lambda: "native",
+    }
+    for name in UNSUPPORTED:
+        api[name] = unsupported(f"torch.{kind}.{name}", "there is no device behind it")
+    api["CUDAGraph"] = api["MemPool"] = api["XPUGraph"] = NoGraph
+    return {
+        name: value
+        for name, value in api.items()
+        if hasattr(module, name) or name in ("_is_in_bad_fork",)
+    }
 
-    profile = machine.profiles[kind]
 
-    def bf16_supported(including_emulation: bool = True) -> bool:
-        return including_emulation or profile.capability >= (8, 0)
-
-    def set_device(device: Any) -> None:
-        machine.touch(kind)
-        machine.set_current_index(kind, index_of(machine, kind, device, needed=True))
-
-    def current_device() -> int:
-        machine.touch(kind)
-        return machine.current_index(kind)
+def _state(machine: Machine, kind: str) -> dict[str, Any]:
+    """Whether there is an accelerator, and whether it is in use."""
 
     def lazy_init() -> None:
         """Called from C++ it means that something below the hooks wants the real thing."""
@@ -218,24 +117,91 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
             )
         machine.touch(kind)
 
-    def synchronize(device: Any = None) -> None:
-        index(device)
-        synchronized(f"torch.{kind}.synchronize")
+    return {
+        "is_available": lambda: True,
+        "is_initialized": machine.is_initialized,
+        "init": lambda: machine.touch(kind),
+        "_lazy_init": lazy_init,
+        "_lazy_call": _nothing,
+        "_is_in_bad_fork": machine.is_in_bad_fork,
+        "device_count": lambda: machine.counts[kind],
+        "_device_count_nvml": lambda: machine.counts[kind],
+        "check_error": check_error,
+        "get_sync_debug_mode": lambda: machine.sync_debug_mode,
+        "set_sync_debug_mode": machine.set_sync_debug_mode,
+    }
+
+
+def _current_device(machine: Machine, kind: str) -> dict[str, Any]:
+    """Which device is the current one."""
+
+    def set_device(device: Any) -> None:
+        machine.touch(kind)
+        machine.set_current_index(kind, index_of(machine, kind, device, needed=True))
+
+    def current_device() -> int:
+        machine.touch(kind)
+        return machine.current_index(kind)
 
     def exchange(device: int) -> int:
         return machine.set_current_index(kind, device)
-
-    @contextlib.contextmanager
-    def stream_context(stream: Any) -> Iterator[None]:
-        with contextlib.nullcontext() if stream is None else stream:
-            yield
 
     context = type("device", (DeviceContext,), {"machine": machine, "kind": kind})
 
     def device_of(tensor: Any) -> Any:
         return context(tensor.get_device() if tensor.device.type == kind else -1)
 
+    return {
+        "current_device": current_device,
+        "set_device": set_device,
+        "device": context,
+        "device_of": device_of,
+        "_exchange_device": exchange,
+        "_maybe_exchange_device": exchange,
+    }
+
+
+def _facts(machine: Machine, kind: str) -> dict[str, Any]:
+    """What a device says of itself."""
+    profile = machine.profiles[kind]
+
+    def known(device: Any = None) -> int:
+        """An index that ``get_device_properties`` has something to tell of."""
+        found = index_of(machine, kind, device)
+        with contextlib.suppress(RuntimeError):
+            machine.check_index(kind, found)
+            if found >= 0:
+                return found
+        raise AssertionError("Invalid device id")
+
+    def bf16_supported(including_emulation: bool = True) -> bool:
+        return including_emulation or profile.capability >= (8, 0)
+
+    return {
+        "get_device_name": lambda device=None: device_name(kind, known(device), profile),
+        "get_device_capability": lambda device=None: (known(device), profile.capability)[1],
+        "get_device_properties": lambda device=None: properties(kind, known(device), profile),
+        "can_device_access_peer": lambda device, peer: known(device) != known(peer),
+        "is_bf16_supported": bf16_supported,
+        "is_tf32_supported": lambda: profile.capability >= (8, 0),
+        "get_arch_list": lambda: ["sm_{}{}".format(*profile.capability)],
+        "get_gencode_flags": lambda: "",
+        "utilization": _zero,
+    }
+
+
+def _streams(machine: Machine, kind: str, index: Index) -> dict[str, Any]:
+    """Streams, events, and who waits for all of them."""
     stream_type = type("Stream", (VirtualStream,), {"machine": machine, "kind": kind})
+
+    def synchronize(device: Any = None) -> None:
+        index(device)
+        synchronized(f"torch.{kind}.synchronize")
+
+    @contextlib.contextmanager
+    def stream_context(stream: Any) -> Iterator[None]:
+        with contextlib.nullcontext() if stream is None else stream:
+            yield
 
     def current_stream(device: Any = None) -> Any:
         at = index(device)
@@ -244,6 +210,23 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
     def set_stream(stream: Any) -> None:
         if stream is not None:
             machine.enter_stream(stream)
+
+    return {
+        "synchronize": synchronize,
+        "is_current_stream_capturing": lambda: False,
+        "Stream": stream_type,
+        "ExternalStream": lambda stream_ptr, device=None, **_: stream_type(device),
+        "Event": VirtualEvent,
+        "stream": stream_context,
+        "StreamContext": stream_context,
+        "set_stream": set_stream,
+        "current_stream": current_stream,
+        "default_stream": lambda device=None: default_stream(stream_type, index(device)),
+    }
+
+
+def _random_numbers(machine: Machine, kind: str) -> dict[str, Any]:
+    """Seeds and states: those of the host's generator."""
 
     def get_rng_state(device: Any = kind) -> torch.Tensor:
         return torch.get_rng_state()
@@ -258,41 +241,7 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         for state in list(new_states)[:1]:
             torch.set_rng_state(state)
 
-    api: dict[str, Any] = {
-        "is_available": lambda: True,
-        "is_initialized": machine.is_initialized,
-        "init": lambda: machine.touch(kind),
-        "_lazy_init": lazy_init,
-        "_lazy_call": _nothing,
-        "_is_in_bad_fork": machine.is_in_bad_fork,
-        "device_count": lambda: machine.counts[kind],
-        "current_device": current_device,
-        "set_device": set_device,
-        "device": context,
-        "device_of": device_of,
-        "_exchange_device": exchange,
-        "_maybe_exchange_device": exchange,
-        "get_device_name": lambda device=None: device_name(kind, known(device), profile),
-        "get_device_capability": lambda device=None: (known(device), profile.capability)[1],
-        "get_device_properties": lambda device=None: properties(kind, known(device), profile),
-        "is_current_stream_capturing": lambda: False,
-        "can_device_access_peer": lambda device, peer: known(device) != known(peer),
-        "synchronize": synchronize,
-        "is_bf16_supported": bf16_supported,
-        "is_tf32_supported": lambda: profile.capability >= (8, 0),
-        "get_arch_list": lambda: ["sm_{}{}".format(*profile.capability)],
-        "get_gencode_flags": lambda: "",
-        "ipc_collect": _nothing,
-        "Stream": stream_type,
-        "ExternalStream": lambda stream_ptr, device=None, **_: stream_type(device),
-        "Event": VirtualEvent,
-        "stream": stream_context,
-        "StreamContext": stream_context,
-        "set_stream": set_stream,
-        "current_stream": current_stream,
-        "default_stream": lambda device=None: default_stream(stream_type, index(device)),
-        "get_sync_debug_mode": lambda: machine.sync_debug_mode,
-        "set_sync_debug_mode": machine.set_sync_debug_mode,
+    return {
         "manual_seed": _nothing,
         "manual_seed_all": _nothing,
         "seed": _nothing,
@@ -306,22 +255,6 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
             virtual_generator(intern_device(torch.device(kind, i)))
             for i in range(machine.counts[kind])
         ),
-        "empty_cache": _nothing,
-        "get_allocator_backend": lambda: "native",
-        **memory_api(machine, kind),
-        "memory_snapshot": lambda *_, **__: [],
-        "reset_accumulated_memory_stats": _nothing,
-        "utilization": _zero,
-        "check_error": check_error,
-        "_device_count_nvml": lambda: machine.counts[kind],
-    }
-    for name in UNSUPPORTED:
-        api[name] = unsupported(f"torch.{kind}.{name}", "there is no device behind it")
-    api["CUDAGraph"] = api["MemPool"] = api["XPUGraph"] = NoGraph
-    return {
-        name: value
-        for name, value in api.items()
-        if hasattr(module, name) or name in ("_is_in_bad_fork",)
     }
 
 

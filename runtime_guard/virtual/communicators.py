@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import socket
+import time
 import weakref
 from collections.abc import Sequence
 from typing import Any
@@ -28,6 +29,7 @@ __tracebackhide__ = True  # pytest shows the user's frames only
 PAIRWISE = frozenset({"send", "recv_", "recv_any_source_"})
 """Operators of c10d that not every rank of the group takes part in."""
 _CURE = "each rank needs a card of its own: `torch.cuda.set_device(local_rank)` before the first"
+_WAITS = "NCCL makes a communicator for a new card, and waits for ever"
 _NOT_THE_BOUND = (
     "Attempt to perform collective on tensor not on device passed to init_process_group"
 )
@@ -39,6 +41,7 @@ class Communicators:
     def __init__(self) -> None:
         self._stores: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
         self._cards: weakref.WeakKeyDictionary[Any, list[int]] = weakref.WeakKeyDictionary()
+        self._turns: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
         self._bound: weakref.WeakKeyDictionary[Any, torch.device] = weakref.WeakKeyDictionary()
 
     def join(self, group: Any, store: Any, bound: torch.device | None) -> None:
@@ -82,26 +85,49 @@ class Communicators:
     ) -> None:
         """Tell the others of the card, if it is new to the group, and hear of theirs.
 
-        Of a second card only those are heard who have begun with one, too.
+        ``waits``: all ranks take part, and NCCL waits for all of them at a new card.
         """
-        cards = self._cards[group]
-        if device.index in cards or group.size() == 1:
+        if group.size() == 1:
             return
-        store, rank, turn = self._stores[group], group.rank(), len(cards)
-        cards.append(device.index)
+        cards, store, rank = self._cards[group], self._stores[group], group.rank()
+        turn, is_new = len(cards), device.index not in cards
         mine = _card(device.index)
-        store.set(_key(turn, rank), mine)
+        if is_new:
+            cards.append(device.index)
+            store.set(_key(turn, rank), mine)
+        if waits:
+            self._turns[group] = self._turns.get(group, 0) + 1
+            store.set(_progress(rank), str(self._turns[group]))
+        if not is_new:
+            return
         for other in range(group.size()):
             key = _key(turn, other)
-            if other == rank or not ((waits and not turn) or store.check([key])):
+            if other == rank:
                 continue
-            if store.get(key).decode() == mine:
+            if waits:
+                self._wait_for(group, other)
+            if not store.check([key]):
+                if waits:
+                    self._refuse(
+                        f"{_WAITS} for rank {other}, which goes on with the card that it had",
+                        f"rank {rank} takes part with {device} for the first time; {_CURE}",
+                        device,
+                        tensors,
+                    )
+            elif store.get(key).decode() == mine:
                 self._refuse(
                     _duplicate(rank, other, device.index),
                     f"ranks {rank} and {other} are both on {device}; {_CURE}",
                     device,
                     tensors,
                 )
+
+    def _wait_for(self, group: Any, other: int) -> None:
+        """Until another rank is as far as this one, in collectives of the group."""
+        store, key = self._stores[group], _progress(other)
+        end = time.monotonic() + store.timeout.total_seconds()
+        while int(store.get(key)) < self._turns[group] and time.monotonic() < end:
+            time.sleep(0.001)
 
     def _refuse(
         self, sentence: str, why: str, device: torch.device, tensors: Sequence[torch.Tensor]
@@ -126,6 +152,10 @@ communicators = Communicators()
 
 def _key(turn: int, rank: int) -> str:
     return f"devlint/card/{turn}/{rank}"
+
+
+def _progress(rank: int) -> str:
+    return f"devlint/collectives/{rank}"
 
 
 def _card(index: int) -> str:

@@ -55,6 +55,7 @@ from runtime_guard.virtual.machine import (
     parse_machine,
     parts_that_need_a_driver,
 )
+from runtime_guard.virtual.management import patch_management
 from runtime_guard.virtual.process_groups import patch_process_groups
 from runtime_guard.virtual.profiler import patch_profiler
 from runtime_guard.virtual.sharing import rebuild, share_between_processes
@@ -268,6 +269,7 @@ class _Installed:
         patch_compilers(patches)
         if "cuda" in machine.counts:
             patch_process_groups(patches)
+            patch_management(patches, machine)
         self._patch_threads()
         self._patch_futures()
         self.end_sharing = share_between_processes(patches, machine, arrive)

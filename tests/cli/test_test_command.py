@@ -9,9 +9,14 @@ from subprocess import CompletedProcess
 
 import pytest
 import warm_python
+from click.testing import CliRunner
 from faking import Tree
 
+from devlint.cli import main
+
 pytest.importorskip("torch")
+
+from runtime_guard.commands import suite  # noqa: E402
 
 CODE = "import torch\n\ndef shifted(x):\n    return x + torch.ones(2)\n"
 TEST = """\
@@ -40,9 +45,12 @@ def test_what_follows_the_dashes_is_pytests(tree: Tree) -> None:
     assert result.stderr.splitlines()[0] == "devlint test: on the CPU: 1 passed"
 
 
-def test_a_refusal_shows_what_pytest_said(tree: Tree) -> None:
-    result = devlint(tree({}), "test", "nothing_here.py")
-    assert result.returncode == 2
+def test_a_refusal_shows_what_pytest_said(tree: Tree, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tree({}))
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setattr(suite, "subprocess", warm_python)
+    result = CliRunner().invoke(main, ["test", "nothing_here.py"])
+    assert result.exit_code == 2
     assert result.stdout == ""
     assert "file or directory not found: nothing_here.py" in result.stderr
     assert result.stderr.endswith("Error: pytest refuses its arguments\n")

@@ -68,23 +68,6 @@ def test_lengths_that_a_call_brings_to_the_device(lengths, count):
     assert sum(each.endswith("likely") for each in found) == count
 
 
-SCORES = """
-def score(net, rows, labels):
-    device = next(net.parameters()).device
-    found = net(rows.to(device)).argmax(1)
-    labels = labels.to(device)
-    return {labels}, found.numpy()
-"""
-
-
-@pytest.mark.parametrize(
-    ("labels", "confidence"), [("labels.cpu().numpy()", "likely"), ("labels", "possible")]
-)
-def test_what_is_copied_to_the_host_was_not_there(labels, confidence):
-    *_, found = host_reads(settled(SCORES.format(labels=labels)))
-    assert found.endswith(confidence)
-
-
 def test_an_array_takes_indices_of_the_host():
     code = """
     import numpy as np

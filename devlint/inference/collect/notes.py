@@ -16,9 +16,7 @@ from devlint.inference.collect.contradictions import FAR
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import found, holds
-from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind, Assumptions
-from devlint.inference.domain.path_conditions import ALWAYS, exclude
-from devlint.inference.domain.placement import Variable
+from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, PARAMETER, Tensor
 from devlint.inference.facts import (
@@ -35,7 +33,7 @@ from devlint.inference.facts import (
     Sync,
 )
 from devlint.inference.program import roles, usage
-from devlint.inference.program.assumption_sites import at, of_value
+from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.class_state import kept_attribute
 from devlint.inference.program.events import (
     ComparisonNote,
@@ -49,7 +47,7 @@ from devlint.inference.program.events import (
     SyncNote,
 )
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.traffic import HostCopies, Moves
+from devlint.inference.program.traffic import HostCopies
 from devlint.inference.summaries.element_reads import part_read, reads_the_same
 from devlint.inference.summaries.waits import (
     function_site,
@@ -58,7 +56,7 @@ from devlint.inference.summaries.waits import (
     invariant,
     loop_fact,
 )
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import dotted
 
 Sited = TypeVar("Sited", CardWideCall, DataCopy)
 
@@ -254,7 +252,7 @@ _SETTLERS: Mapping[type[Note], Callable[[Frame, Any], None]] = {
 
 def _read(frame: Frame, note: HostReadNote) -> HostRead:
     shown = operand(frame, note.tensor, note.tensor_node)
-    assumed = _with_siblings(frame, note)
+    assumed = note.assumptions
     if strength(assumed) == 1 and _is_far_fetched(shown):
         message = "each step of the long way to here is as it seems"
         kind_of = AssumptionKind.LONG_STORY_HOLDS
@@ -269,27 +267,6 @@ def _read(frame: Frame, note: HostReadNote) -> HostRead:
         or module_homes.own_home(frame, note.tensor),
         of_list=note.of_list,
     )
-
-
-def _with_siblings(frame: Frame, note: HostReadNote) -> Assumptions:
-    """A move says where its source is not: what the function copies to the host, `targets.cpu()`,
-    is on no host, and neither is what lives where that does, `scores.numpy()`. What is copied on
-    another way only, below `if kind == "torch":`, may be no tensor on this one."""
-    place = note.tensor.place
-    if type(place) is not Variable:
-        return note.assumptions
-    homes = frame.kept(Moves).home.get(place, {}).items()
-    own = shorten(note.tensor_node)
-    here = ALWAYS if note.tensor.is_declared else note.when  # else it may be no tensor here
-    home = {what for what, when in homes if what != own and not exclude(when, here)}
-    kinds = {each.kind for each in note.assumptions}
-    if not home or not kinds <= SHOWN_BY_CALLS | {AssumptionKind.NAME_SUGGESTS_MODEL}:
-        return note.assumptions
-    message = f"`{min(home)}`, which is copied to the host, was not there, and is where {{}} is"
-    kind = AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE
-    said = of_value(frame, kind, note.tensor, message)
-    kept = (each for each in note.assumptions if each.kind not in SHOWN_BY_CALLS)
-    return (said, *kept)
 
 
 def _waiting_read(frame: Frame, note: HostReadNote) -> Iterator[HostRead]:

@@ -47,7 +47,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
         overwritten = note.overwrites != ""
         if note.name in _REGISTRIES:
             continue
-        if not overwritten and info.registered.get(note.name) == "buffer":
+        if not overwritten and info.registration(note.name) == "buffer":
             continue
         if note.of_modules and registers_by_name(info):
             continue

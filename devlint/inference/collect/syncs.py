@@ -16,7 +16,7 @@ from devlint.inference.domain.path_conditions import exclude
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import COPYING, INDIRECT, Tensor
-from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import is_model_output, is_output, on_accelerator
 from devlint.inference.models.unification.accelerated_code import in_test, with_device_data
@@ -43,6 +43,7 @@ from devlint.inference.program.events import (
     Tested,
 )
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.predicates import NO_TENSOR, is_no_tensor
 from devlint.inference.program.traffic import HostCopies, HostInputs
 from devlint.inference.syntax.text import called_name, dotted, every, shorten
 
@@ -230,14 +231,13 @@ def _is_of_reduced(frame: Frame, node: cst.CSTNode) -> bool:
 def read_by_host(frame: Frame, event: HostReads) -> None:
     """Something that reads host memory gets a value: it fails if that is on an accelerator."""
     node, sink, value, value_node = event
-    found = [tensor for tensor in tensors_in(value) if not exclude(tensor.when, frame.state.when)]
+    found = [
+        tensor
+        for tensor in tensors_in(value)
+        if not exclude(tensor.when, frame.state.when) and not _is_of_array(frame, tensor)
+    ]
     for tensor in found:
         frame.emit(PlaceSettled(tensor))
-    branches = len(alternatives(value))
-    # What is an array now and then is handed to NumPy where it is one.
-    may_be_array = sink != ".numpy()" and any(
-        type(v) is Host and v.array for v in alternatives(value)
-    )
     records = _is_records(value)
     for tensor in found:
         host_needs(frame, HostNeeds(tensor))
@@ -254,7 +254,10 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
                 assumed.append(with_device_data(frame))
         if _is_open(assumed):
             frame.kept(HostInputs).inputs.add(tensor.place)
-        if branches > 1:
+        beside = _beside(value, tensor)
+        # What is an array now and then is handed to NumPy where it is one.
+        may_be_array = sink != ".numpy()" and any(type(v) is Host and v.array for v in beside)
+        if len(alternatives(value)) > 1:
             message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
             assumed.append(branch_taken(frame, value_node, tensor, message))
         chosen = frame.control.choosing or may_be_array
@@ -287,8 +290,31 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
         is_open = is_open and (guessed is None or guessed.kind is _BY_NAME)
         caught, surmised = frame.control.caught, tuple(assumed)
         noted = (node, sink, tensor, value_node, surmised, caught, is_open, is_list)
-        frame.notes.append(HostReadNote(*noted, frame.state.when))
+        frame.notes.append(HostReadNote(*noted))
         return
+
+
+def _beside(value: Value, tensor: Tensor) -> tuple[Value, ...]:
+    """The alternatives of which a tensor is one: of a value, or of an element of it."""
+    own = alternatives(value)
+    if any(each is tensor for each in own):
+        return own
+    held = (part for each in own if type(each) is Sequence for part in each.children())
+    around = (_beside(part, tensor) for part in held)
+    return next((found for found in around if any(v is tensor for v in found)), own)
+
+
+def _is_of_array(frame: Frame, tensor: Tensor) -> bool:
+    """It is, or was computed of, an input that a test says is no tensor here, or of which a part is
+    none: parts of one object are of one kind. `y = x.clone() if torch.is_tensor(x) else x.copy()`
+    """
+    input_place = tensor.place
+    if type(input_place) is not Variable or input_place.kind is not VariableKind.INPUT:
+        return False
+    arrays = {is_no_tensor(fact) for fact in (*tensor.when, *frame.state.when)} - {""}
+    asked = (frame.state.env.get(NO_TENSOR + path, UNKNOWN) for path in arrays)
+    places = {v.place for value in asked for v in alternatives(value) if type(v) is Tensor}
+    return input_place in places or input_place.name in arrays
 
 
 def _is_being_made(frame: Frame, tensor: Tensor) -> bool:

@@ -11,6 +11,7 @@ import libcst as cst
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.path_conditions import Sides
 from devlint.inference.domain.value import (
+    TOP,
     UNKNOWN,
     Union,
     Value,
@@ -25,9 +26,10 @@ from devlint.inference.domain.value import (
 class Address:
     """Where a container lives: all its names lead there."""
 
-    __slots__ = ("first", "left")
+    __slots__ = ("first", "left", "many")
 
     def __init__(self) -> None:
+        self.many = False  # it stands for several containers, those of a comprehension
         self.first: Value | None = None  # its content before anybody wrote to it, once somebody has
         self.left: Value | None = None  # by the functions that wrote to it and are done
 
@@ -91,8 +93,10 @@ class Sequence(Container):
         value = no_circle(self, value)
         held = self.any() if self.items or self.element is not None else None
         element = value if held is None else union((held, value))
-        added = Sequence(None, element, self.kind, self.node, self.names, self.addresses)
         differs = held is not None and not (covers(held, value) and covers(value, held))
+        if differs and any(each.many for each in self.addresses):
+            element = TOP  # which of them holds what is open
+        added = Sequence(None, element, self.kind, self.node, self.names, self.addresses)
         added.mixed = self.mixed or chosen or differs
         return added
 

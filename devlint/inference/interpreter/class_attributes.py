@@ -17,6 +17,7 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_br
 from devlint.inference.interpreter import contract_places, contracts
 from devlint.inference.interpreter.movers import where_read
 from devlint.inference.models.devices import written_device
+from devlint.inference.models.module_places import baked
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import interpreter_of, running_methods
@@ -96,6 +97,7 @@ def _written_so_far(info: ClassInfo, name: str) -> Value | None:
         written = frame.state.env.get(f"self.{name}")
         if written is None:
             continue
+        written = baked(frame, written)  # with the moves so far
         if type(written) is Sequence or type(written) is Mapping:
             return written  # the very one: what the reader puts into it the constructor holds
         found: list[Value] = []

@@ -167,7 +167,11 @@ def _comprehension(frame: Frame, node: cst.BaseSimpleComp | cst.DictComp) -> Val
         _enter(frame, node.for_in, node, loops)
         if isinstance(node, cst.DictComp):
             frame.eval(node.key)
-        made = frame.eval(node.value if isinstance(node, cst.DictComp) else node.elt)
+        written = node.value if isinstance(node, cst.DictComp) else node.elt
+        made = frame.eval(written)
+        if type(made) is Sequence and made.node is written:
+            for address in made.addresses:
+                address.many = True
         # Its names are its own; where it put modules and elements outlives it.
         around.env.update({k: v for k, v in frame.state.env.items() if type(k) is not str})
     element = made.with_facts(lambda when: lasting(when, since))  # as far as it holds for all

@@ -60,27 +60,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
     path = dotted(target.value)
     if path:
         frame.touch(path)
-    for holder in alternatives(base):
-        if type(holder) is Instance and holder.library:
-            objects.assign_item(frame, target, holder, value, source)
-            _replace(frame, target, value)
-        elif type(holder) is Sequence:
-            _put_into_list(frame, target, holder, indices[0][0], value)
-        elif type(holder) is Mapping:
-            _put_into_dict(frame, holder, indices[0][0], value)
-        elif (type(holder) is Host and holder.array) or _takes_list(target, holder, value):
-            _fill_array(frame, target, value, source)
-        elif type(holder) is Tensor:
-            _replace(frame, target, value)
-            chosen = of_branch(holder, base, indices)
-            ((written, _),) = of_branch(holder, base, [(value, source)])
-            # `x[i] += 1` writes what it read of this alternative; one value is written to each.
-            met = written if type(value) is Union else value
-            assign_tensor_item(frame, target, holder, chosen, met, source)
-            copy_into_item(frame, target, holder, chosen, written, source)
-            settle_with_item(frame, holder, value)
-            if path and base is holder and fills_host(holder, value):
-                frame.state.hold(path, holder.with_place(CPU, holder.origin, drop=DEFAULT))
+    frame.each(base, lambda holder: _assign_to(frame, target, base, holder, indices, value, source))
     if path and type(base) is Tensor:
         _move_parts(frame, path, base, indices[0], value)
     is_tensor = type(base) is Tensor and base.evidence is None
@@ -88,6 +68,40 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
         key = key_of(target, path)
         if key:
             frame.state.hold(key, value)
+
+
+def _assign_to(
+    frame: Frame,
+    target: cst.Subscript,
+    base: Value,
+    holder: Value,
+    indices: Indices,
+    value: Value,
+    source: cst.CSTNode,
+) -> Value:
+    """Put the value into one of those that the base may be."""
+    path = dotted(target.value)
+    if type(holder) is Instance and holder.library:
+        objects.assign_item(frame, target, holder, value, source)
+        _replace(frame, target, value)
+    elif type(holder) is Sequence:
+        _put_into_list(frame, target, holder, indices[0][0], value)
+    elif type(holder) is Mapping:
+        _put_into_dict(frame, holder, indices[0][0], value)
+    elif (type(holder) is Host and holder.array) or _takes_list(target, holder, value):
+        _fill_array(frame, target, value, source)
+    elif type(holder) is Tensor:
+        _replace(frame, target, value)
+        chosen = of_branch(holder, base, indices)
+        ((written, _),) = of_branch(holder, base, [(value, source)])
+        # `x[i] += 1` writes what it read of this alternative; one value is written to each.
+        met = written if type(value) is Union else value
+        assign_tensor_item(frame, target, holder, chosen, met, source)
+        copy_into_item(frame, target, holder, chosen, written, source)
+        settle_with_item(frame, holder, value)
+        if path and base is holder and fills_host(holder, value):
+            frame.state.hold(path, holder.with_place(CPU, holder.origin, drop=DEFAULT))
+    return holder
 
 
 def _replace(frame: Frame, target: cst.Subscript, value: Value) -> None:

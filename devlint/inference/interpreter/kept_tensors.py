@@ -76,7 +76,7 @@ def kept_tensor(
         info, name
     ):  # by an `_apply` or `to` of its own, or one that it inherits
         return registered_tensor(info, frame, node, value.traits)
-    overwrites = info.registered.get(name, "")
+    overwrites = info.registration(name)
     if overwrites == "module":
         overwrites = ""
     if overwrites == "buffer" or overwrites == "parameter":

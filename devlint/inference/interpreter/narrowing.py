@@ -23,7 +23,7 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_unto
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.predicates import NO_TENSOR, is_long, written_choice
+from devlint.inference.program.predicates import NO_TENSOR, asked_type, is_long, written_choice
 from devlint.inference.program.shape_tests import contradicts
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import dotted, every
@@ -36,6 +36,12 @@ _HOLDERS = frozenset({"list", "tuple", "set", "dict", "range"}) | {
     f"{module}.{name}"
     for module in ("typing", "collections.abc", "collections")
     for name in ("Sequence", "List", "Tuple", "Mapping", "Dict")
+}
+
+
+_NAMED: dict[str, Value] = {
+    "Tensor": External("torch.Tensor"),
+    "ndarray": External("numpy.ndarray"),
 }
 
 
@@ -97,9 +103,9 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
     left = node.left
     if isinstance(target.comparator, cst.Integer):
         _narrow_by_shape(frame, node, outcome)
-    asked = _of_type(node.left)
+    asked = asked_type(node)
     if asked is not None:
-        _narrow_by_type(frame, asked, target, outcome)
+        _narrow_by_type(frame, *asked, target, outcome)
         return
     asks_none = none_test(target)
     if asks_none is None and isinstance(operator, (cst.Equal, cst.NotEqual)):
@@ -121,22 +127,17 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
                 frame.state.hold(path, narrowed if type(value) is not Const else UNKNOWN)
 
 
-def _of_type(node: cst.BaseExpression) -> cst.BaseExpression | None:
-    """`x` of `type(x)`."""
-    is_asked = isinstance(node, cst.Call) and dotted(node.func) == "type" and len(node.args) == 1
-    return node.args[0].value if isinstance(node, cst.Call) and is_asked else None
-
-
 def _narrow_by_type(
-    frame: Frame, node: cst.BaseExpression, target: cst.ComparisonTarget, outcome: bool
+    frame: Frame, node: cst.BaseExpression, name: str, target: cst.ComparisonTarget, outcome: bool
 ) -> None:
-    """`type(x) is torch.Tensor`, `type(x) in (list, tuple)` says what `isinstance` says."""
+    """`type(x) is torch.Tensor`, `type(x) in (list, tuple)` says what `isinstance` says, and so
+    does a `name` of the type."""
     operator = target.operator
     if isinstance(operator, (cst.NotEqual, cst.IsNot, cst.NotIn)):
         outcome = not outcome
     elif not isinstance(operator, (cst.Equal, cst.Is, cst.In)):
         return
-    kinds = _classes(frame, target.comparator)
+    kinds = [_NAMED.get(name, UNKNOWN)] if name else _classes(frame, target.comparator)
     path = dotted(node)
     if not path:
         return

@@ -131,7 +131,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     if last in _COLLECTIVES:
         check_collective(frame, node, last, operands)
     for tensor in tensors if is_criterion else ():
-        tensor.show()
+        if not is_open_batch(tensor):
+            tensor.show()
     output = meet(frame, node, name, operands, True, MeetingKind.CALLEE, indirect=True)
     if type(output) is Tensor and is_module:
         output = elements.output(output)

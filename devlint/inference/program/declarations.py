@@ -268,6 +268,11 @@ class ClassInfo:
                     found.append(base)
         return found
 
+    def registration(self, name: str) -> str:
+        """As what a name is registered, by this class or by one that it inherits from."""
+        found = (each.registered[name] for each in self.lineage() if name in each.registered)
+        return next(found, "")
+
     def method(self, name: str) -> Function | None:
         """A method, inherited ones included."""
         for ancestor in self.lineage():

@@ -11,7 +11,6 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumptions
-from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
@@ -71,7 +70,6 @@ class HostReadNote:
     caught: bool
     waits: bool = False  # for a call that shows it to be on a device
     of_list: bool = False
-    when: PathCondition = ALWAYS  # what holds there
 
 
 @dataclass(slots=True, eq=False)

@@ -7,21 +7,40 @@ from collections.abc import Hashable
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.path_conditions import TRUE, Literal
+from devlint.inference.domain.path_conditions import TRUE, Literal, Predicate
 from devlint.inference.syntax.text import dotted
 
 
 def asks_for_type(fact: Literal) -> str:
     """What a fact says is no tensor, or one of several types: `xs` of `isinstance(xs, list)`, and
     of `isinstance(xs, torch.Tensor)` where that is false."""
-    choice, is_so, _ = fact
+    asked, kinds = _type_test(fact[0])
+    return "" if fact[1] and kinds == ("torch.Tensor",) else asked
+
+
+# Types that are no tensor, and hold none.
+_OF_HOST = frozenset({"np.ndarray", "numpy.ndarray", "ndarray", "int", "float", "bool", "str"})
+
+
+def is_no_tensor(fact: Literal) -> str:
+    """What a fact says neither is nor holds a tensor: `x` where `isinstance(x, np.ndarray)` is
+    true, or `isinstance(x, torch.Tensor)` false."""
+    asked, kinds = _type_test(fact[0])
+    if fact[1]:
+        return asked if _OF_HOST.issuperset(kinds) else ""
+    return asked if any(kind in ("torch.Tensor", "Tensor") for kind in kinds) else ""
+
+
+def _type_test(choice: Predicate) -> tuple[str, tuple[Hashable, ...]]:
+    """What is asked for its type, and the types: `x` and both of `isinstance(x, (A, B))`."""
     text = choice.subject[1] if isinstance(choice.subject, tuple) else None
     if not (isinstance(text, tuple) and len(text) > 3 and text[0] is cst.Call):
-        return ""
+        return "", ()
     func, asked, kind = text[1:4]
     if not (isinstance(func, str) and func.endswith("isinstance") and isinstance(asked, str)):
-        return ""
-    return "" if is_so and kind == "torch.Tensor" else asked
+        return "", ()
+    is_several = isinstance(kind, tuple) and kind[0] in (cst.Tuple, cst.List, cst.Set)
+    return asked, kind[1:] if is_several else (kind,)
 
 
 def is_falsy(fact: Literal) -> str:
@@ -117,11 +136,27 @@ def _compared(node: cst.Comparison, target: cst.ComparisonTarget) -> Test:
     else:
         subject = (symbol, left, right)
         if_so, if_not = [(subject, True, TRUE, names)], [(subject, False, TRUE, names)]
+    asked = asked_type(node)
+    if asked is not None:
+        of_type = ("bool", (cst.Call, "isinstance", normalized(asked[0], []), asked[1] or right))
+        if_so.append((of_type, True, TRUE, names))
+        if_not.append((of_type, False, TRUE, names))
     filled = _asks_whether_filled(symbol, left, right)
     if filled is not None:
         if_so.append((("filled", filled[0]), filled[1], TRUE, names))
         if_not.append((("filled", filled[0]), not filled[1], TRUE, names))
     return (if_so, if_not) if is_so else (if_not, if_so)
+
+
+def asked_type(node: cst.Comparison) -> tuple[cst.BaseExpression, str] | None:
+    """`x` of `type(x) is A`, and of `type(x).__name__ == "A"`, which names the type as well."""
+    left, name = node.left, ""
+    if isinstance(left, cst.Attribute) and left.attr.value == "__name__":
+        right = node.comparisons[0].comparator
+        name = str(right.evaluated_value) if isinstance(right, cst.SimpleString) else ""
+        left = left.value if name else left
+    is_asked = isinstance(left, cst.Call) and dotted(left.func) == "type" and len(left.args) == 1
+    return (left.args[0].value, name) if isinstance(left, cst.Call) and is_asked else None
 
 
 def _asks_whether_filled(

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import Placement, Variable
 
 
@@ -15,8 +14,6 @@ class Moves:
     """Where a function moves what."""
 
     goals: dict[Variable, set[Placement]] = field(default_factory=dict)  # by where that was
-    # What to the host, and what holds there.
-    home: dict[Variable, dict[str, PathCondition]] = field(default_factory=dict)
     # Of parts of batches, by what the batches came from.
     of_batches: dict[cst.CSTNode, list[Placement]] = field(default_factory=dict)
 

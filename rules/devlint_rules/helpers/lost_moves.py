@@ -9,6 +9,8 @@ import libcst as cst
 
 from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
 from devlint.inference.facts import Facts, Move
+from devlint.inference.syntax.loops import targets_of
+from devlint.inference.syntax.text import names_in
 from devlint_rules.helpers.rewriting import text_of
 
 _ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
@@ -41,6 +43,17 @@ def _is_of_function(call: cst.Call) -> bool:
     return isinstance(func, cst.Name) or text_of(func).startswith("torch.")
 
 
+def _is_to_each(move: Move) -> bool:
+    """Each turn of a loop takes the same tensor somewhere else, and none could keep it there for
+    the next: `for i in range(cards): x.to(f"cuda:{i}")` warms up the ways between them."""
+    loop = move.loop.site.node if move.loop is not None else None
+    if not isinstance(loop, cst.For) or move.target_node is None:
+        return False
+    bound = targets_of(loop)
+    is_another = bound.isdisjoint(names_in(move.subject.site.node))
+    return is_another and not bound.isdisjoint(names_in(move.target_node))
+
+
 def lost_moves(facts: Facts) -> Iterator[Move]:
     """The moves that leave their tensor where it was, though it is meant to be elsewhere."""
     for move in facts.moves:
@@ -54,7 +67,7 @@ def lost_moves(facts: Facts) -> Iterator[Move]:
             continue  # what a module registers is where its inputs come to
         if move.target == CPU and _is_for_host(getattr(facts.source, "text", "")):
             continue  # nothing is elsewhere
-        if _is_module(move):
+        if _is_module(move) or _is_to_each(move):
             continue
         subject = move.subject.site.node
         if isinstance(subject, cst.Call) and _is_of_function(subject):

@@ -102,6 +102,13 @@ def on_the_host(group):
     return reduced(both, "cuda")
 
 
+def a_second_card_of_one_rank_alone(group):
+    reduced(group, f"cuda:{rank}")
+    if rank == 1:
+        return reduced(group, "cuda:0")
+    dist.all_reduce(torch.ones(2, device="cuda:0"), group=group, async_op=True)
+
+
 with virtual_devices("cuda:2"):
     dist.init_process_group("nccl")
     for case in (a_card_each, one_card_for_all, a_card_each_by_what_is_seen, on_two_hosts,
@@ -116,8 +123,15 @@ with virtual_devices("cuda:2"):
             found[device] = reduced(None, device)
         except Exception as error:
             found[device] = f"{type(error).__name__}: {error}"
+    dist.destroy_process_group()
+    os.environ["MASTER_PORT"] = os.environ["THIRD_PORT"]
+    dist.init_process_group("nccl")
+    attempt(a_second_card_of_one_rank_alone)
+    store = dist.distributed_c10d._get_default_store()
 if rank == 1:
     print(json.dumps(found), flush=True)
+    store.set("said", "yes")
+store.wait(["said"])
 os._exit(0)  # gloo's threads sometimes abort the interpreter's teardown, after all is said
 """
 DUPLICATE = (
@@ -133,8 +147,8 @@ CURE = (
 @pytest.fixture(scope="module")
 def second_rank(tmp_path_factory):
     """What every case gave in rank 1."""
-    port = str(torch_ranks.free_port())
-    return torch_ranks.last_rank_says(tmp_path_factory.mktemp("ranks"), PROGRAM, SECOND_PORT=port)
+    ports = {name: str(torch_ranks.free_port()) for name in ("SECOND_PORT", "THIRD_PORT")}
+    return torch_ranks.last_rank_says(tmp_path_factory.mktemp("ranks"), PROGRAM, **ports)
 
 
 @pytest.mark.parametrize(
@@ -158,6 +172,12 @@ def test_a_card_for_two_ranks_is_refused_as_nccl_does(second_rank, case):
 )
 def test_a_card_each_goes_through(second_rank, case):
     assert second_rank[case] == [2.0, 2.0]
+
+
+def test_a_card_that_one_rank_alone_goes_on_with_is_waited_for_for_ever(second_rank):
+    said = second_rank["a_second_card_of_one_rank_alone"]
+    assert said.startswith("DistBackendError: NCCL makes a communicator for a new card, and waits")
+    assert "rank 1 takes part with cuda:0 for the first time" in said
 
 
 def test_a_barrier_takes_the_card_of_the_rank(second_rank):

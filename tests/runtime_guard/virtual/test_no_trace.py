@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import runpy
 import subprocess
 import sys
@@ -175,7 +176,8 @@ def test_threads_that_outlive_the_block():
     assert done == [1.0]
 
 
-def test_torch_dynamo_imported_inside_is_the_real_one():
+def test_torch_dynamo_imported_inside_is_the_real_one_and_what_it_compiled_follows_the_devices():
+    """In a process of its own: it takes long to import, and has not to be there before."""
     program = """
         import torch
         from runtime_guard import virtual_devices
@@ -184,11 +186,24 @@ def test_torch_dynamo_imported_inside_is_the_real_one():
         import torch._dynamo, torch._dynamo.trace_rules
         assert torch._dynamo.compiled_autograd
         print(torch.compile(lambda x: x * 2, backend="eager")(torch.ones(2)).tolist())
+
+        seen = []
+        def backend(graph, inputs):
+            seen.append(graph)
+            return graph.forward
+        @torch.compile(backend=backend)
+        def double(x):
+            return x + torch.ones(2, device=x.device)
+        with virtual_devices("cuda:1"):
+            assert double(torch.ones(2, device="cuda")).device.type == "cuda"
+        assert not seen
+        assert double(torch.ones(2)).tolist() == [2, 2]
+        assert len(seen) == 1
     """
-    run = warm_python.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True
-    )
-    assert run.stdout == "[2.0, 2.0]\n", run.stderr
+    alone = {k: v for k, v in os.environ.items() if k != "DEVLINT_VIRTUAL_DEVICES"}
+    command = [sys.executable, "-c", textwrap.dedent(program)]
+    run = warm_python.run(command, capture_output=True, text=True, env=alone)
+    assert (run.stdout, run.returncode) == ("[2.0, 2.0]\n", 0), run.stderr
 
 
 def test_a_part_of_torch_runs_as_a_program(monkeypatch):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import sys
+import types
 
 import pytest
 
@@ -86,6 +88,34 @@ def test_what_the_driver_alone_knows_is_refused(name):
         pytest.raises(UnsupportedVirtually, match=f"torch.cuda.{name} on virtual devices"),
     ):
         getattr(torch.cuda, name)()
+
+
+def nvml():
+    """Stands for ``pynvml``."""
+    module = types.ModuleType("pynvml")
+    module.NVMLError = type("NVMLError", (Exception,), {})
+    names = "Init Shutdown DeviceGetCount DeviceGetHandleByIndex DeviceGetMemoryInfo DeviceGetName"
+    for name in (*names.split(), "DeviceGetTemperature"):
+        setattr(module, f"nvml{name}", lambda *_: "of the driver")
+    return module
+
+
+def test_the_management_library_tells_of_the_virtual_cards(monkeypatch):
+    pynvml = nvml()
+    monkeypatch.setitem(sys.modules, "pynvml", pynvml)
+    with virtual_devices("cuda:2@T4"):
+        pynvml.nvmlInit()
+        assert pynvml.nvmlDeviceGetCount() == 2
+        card = pynvml.nvmlDeviceGetHandleByIndex(1)
+        assert pynvml.nvmlDeviceGetName(card) == "Tesla T4"
+        held = torch.ones(1024, device="cuda:1")
+        figures = pynvml.nvmlDeviceGetMemoryInfo(card)
+        assert (figures.total, figures.used) == (16 * 1024**3, held.nbytes)
+        with pytest.raises(UnsupportedVirtually, match="nvmlDeviceGetTemperature on virtual"):
+            pynvml.nvmlDeviceGetTemperature(card, 0)
+        with pytest.raises(pynvml.NVMLError):
+            pynvml.nvmlDeviceGetHandleByIndex(2)
+    assert pynvml.nvmlDeviceGetCount() == "of the driver"
 
 
 def test_caches_of_plans_are_empty_and_have_a_size():

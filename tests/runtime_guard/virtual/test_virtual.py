@@ -10,7 +10,6 @@ import sys
 import threading
 
 import pytest
-import warm_python
 
 torch = pytest.importorskip("torch")
 from torch import nn  # noqa: E402
@@ -1048,25 +1047,6 @@ class TestCompiledBefore:
         x = torch.ones(2, device="cuda:1")
         assert scripted_before(x).device == scripted_module(x).device == CUDA1
         assert scripted_before(torch.ones(2)).device == CPU
-
-    def test_torch_compile(self):
-        """In a process of its own: the outer code must not be on virtual devices."""
-        program = (
-            "import torch, torch._dynamo\n"
-            "from runtime_guard import virtual_devices\n"
-            "def double(x):\n    return x + torch.ones(2, device=x.device)\n"
-            "seen = []\n"
-            "def backend(graph, inputs):\n    seen.append(graph)\n    return graph.forward\n"
-            "double = torch.compile(double, backend=backend)\n"
-            "with virtual_devices('cuda:1'):\n"
-            "    assert double(torch.ones(2, device='cuda')).device.type == 'cuda'\n"
-            "assert not seen\n"
-            "assert double(torch.ones(2)).tolist() == [2, 2]\n"
-            "assert len(seen) == 1\n"
-        )
-        alone = {k: v for k, v in os.environ.items() if k != "DEVLINT_VIRTUAL_DEVICES"}
-        command = [sys.executable, "-c", program]
-        warm_python.run(command, check=True, capture_output=True, env=alone)
 
 
 class TestStreams:

@@ -10,7 +10,6 @@ import libcst as cst
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.host import HOST, External, text_of
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import either
 from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
@@ -44,7 +43,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.traffic import HostCopies, Moves
-from devlint.inference.syntax.text import code, every, receiver_of, shorten
+from devlint.inference.syntax.text import code, every, receiver_of
 
 _CPU_TYPES = frozenset(f"torch.{name}Tensor" for name in LEGACY_TYPES)
 
@@ -93,7 +92,7 @@ def move_of_tensor(
     if frame.control.loop is not None and on_accelerator(Tensor(place)) >= 1:
         frame.control.loop.feeds_device = True
     if not discarded:
-        keep_goal(frame, subject_node, tensor, place)
+        keep_goal(frame, tensor, place)
     evidence = tensor.evidence
     if evidence is not None:
         evidence.effects.moved = True
@@ -178,15 +177,10 @@ def keep_batch(frame: Frame, part: Tensor, place: Placement, discarded: bool) ->
         frame.kept(Moves).of_batches.setdefault(part.origin.root.node, []).append(place)
 
 
-def keep_goal(frame: Frame, node: cst.CSTNode, tensor: Tensor, place: Placement) -> None:
+def keep_goal(frame: Frame, tensor: Tensor, place: Placement) -> None:
     """Keep where what lives where a caller chose is brought."""
-    if type(tensor.place) is Variable:
-        moves = frame.kept(Moves)
-        if place == CPU:
-            home, what = moves.home.setdefault(tensor.place, {}), shorten(node)
-            home[what] = either(home.get(what, frame.state.when), frame.state.when)
-        else:
-            moves.goals.setdefault(tensor.place, set()).add(place)
+    if type(tensor.place) is Variable and place != CPU:
+        frame.kept(Moves).goals.setdefault(tensor.place, set()).add(place)
 
 
 def note_index_moved_before(

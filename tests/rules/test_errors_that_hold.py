@@ -1,0 +1,243 @@
+"""What an error may rest on: each law with code that is right, and the slip beside it that is not.
+
+Wherever the code shows that a value is no tensor, is moved already or could not be kept, nothing is
+said.
+"""
+
+from __future__ import annotations
+
+import pytest
+from rule_checking import check_text
+
+from devlint.findings import Confidence
+
+PRELUDE = "import numpy as np\nimport torch\nfrom torch import nn\n\n\n"
+
+
+def said(code: str, rule: str) -> list[str]:
+    """What a rule says by default."""
+    found = check_text(PRELUDE + code)
+    return [each.message for each in found if each.rule == rule and _is_shown(each.confidence)]
+
+
+def _is_shown(confidence: Confidence) -> bool:
+    return confidence is not Confidence.POSSIBLE
+
+
+CENTERS = """
+def centers(boxes, other):
+    out = boxes.clone() if {test} else np.copy(other)
+    out[:, 0] = (boxes[:, 0] + boxes[:, 2]) / 2
+    return out
+
+
+def run(net, images):
+    return centers(net(images.cuda()).cuda(), np.zeros((3, 4)))
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "count"),
+    [
+        ("isinstance(boxes, torch.Tensor)", 0),
+        ("torch.is_tensor(boxes)", 0),
+        ("not isinstance(boxes, np.ndarray)", 0),
+        ("type(boxes) is not np.ndarray", 0),
+        ("boxes.ndim == 2", 1),
+    ],
+)
+def test_an_array_is_filled_where_its_source_is_no_tensor(test, count):
+    assert len(said(CENTERS.format(test=test), "DEV401")) == count
+
+
+CROPS = """
+def crops(rows, image):
+    parts = [image[:, row] for row in rows]
+    if {test}:
+        return torch.cat(parts)
+    return np.concatenate(parts)
+
+
+def run(net, images):
+    return crops([0, 1], net(images.cuda()).cuda())
+"""
+
+
+@pytest.mark.parametrize(("test", "count"), [("torch.is_tensor(image)", 0), ("len(rows) > 3", 1)])
+def test_a_list_holds_arrays_where_what_it_was_cut_from_is_one(test, count):
+    assert len(said(CROPS.format(test=test), "DEV401")) == count
+
+
+PARTS = """
+def best(output):
+    boxes, scores = output[0], output[1]
+    if {test}:
+        boxes = boxes.detach().cpu().numpy()
+        scores = scores.detach().cpu().numpy()
+    return np.hstack([boxes, scores[:, None]])
+
+
+def run(net, images):
+    return best(net(images.cuda()).cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("test", "count"),
+    [
+        ('type(boxes).__name__ != "ndarray"', 0),
+        ('type(boxes).__name__ == "Tensor"', 0),
+        ("not isinstance(boxes, np.ndarray)", 0),
+        ("isinstance(boxes, torch.Tensor)", 0),
+    ],
+)
+def test_the_parts_of_one_object_are_of_one_kind(test, count):
+    assert len(said(PARTS.format(test=test), "DEV401")) == count
+
+
+HANDS = """
+class Hand(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.pose = nn.Linear(3, 3)
+
+    def forward(self, rows, as_tensor=True):
+        out = self.pose(rows)
+        if not as_tensor:
+            out = out.detach().cpu().numpy()
+        return out
+
+
+class Hands(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.left, self.right = Hand(), Hand()
+
+    def forward(self, **given):
+        both = []
+        for hand in (self.left, self.right):
+            both.append(hand({given}))
+        return np.concatenate(both)
+"""
+
+
+@pytest.mark.parametrize(("given", "count"), [("**given", 0), ("given['rows']", 1)])
+def test_what_a_list_holds_may_be_what_a_flag_out_of_sight_makes_of_it(given, count):
+    assert len(said(HANDS.format(given=given), "DEV401")) == count
+
+
+PIPELINE = """
+class Pipeline:
+    def __init__(self, width):
+        self.load(width)
+
+    def load(self, width):
+        net = nn.Linear(width, 2)
+        {move}
+        self.parts = {kept}
+        self.empty = self.encode(torch.zeros(1, width))
+
+    def encode(self, rows):
+        return {read}(rows.cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("kept", "read"), [("net", "self.parts"), ('{"net": net}', 'self.parts["net"]')]
+)
+@pytest.mark.parametrize(("move", "count"), [("net = net.cuda()", 0), ("net.cuda()", 0), ("", 1)])
+def test_a_method_under_way_hands_on_what_it_moved(move, count, kept, read):
+    code = PIPELINE.format(move=move, kept=kept, read=read)
+    assert len(said(code, "DEV103")) == count
+
+
+WARM_UP = """
+def warm_up(first: torch.Tensor):
+    for card in range(torch.cuda.device_count()):
+        rows = first + 1
+        {move}
+    return rows * first
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "count"),
+    [('first.to(f"cuda:{card}")', 0), ("first.cuda(card)", 0), ('first.to("cuda:1")', 1)],
+)
+def test_no_turn_of_a_loop_keeps_what_goes_to_each_device(move, count):
+    assert len(said(WARM_UP.format(move=move), "DEV201")) == count
+
+
+BATCHES = """
+from torch.utils.data import DataLoader
+
+
+class Trainer:
+    def train(self, rows):
+        for number, batch in enumerate(DataLoader(rows)):
+            {batch}
+            loss = self.compute_loss({given})
+"""
+
+
+@pytest.mark.parametrize(
+    ("batch", "given", "count"),
+    [
+        ("batch.to(self.device)", "batch", 0),
+        ("images, labels = batch; images.to(self.device)", "images", 1),
+    ],
+)
+def test_a_criterion_may_take_a_whole_batch_which_moves_in_place(batch, given, count):
+    assert len(said(BATCHES.format(batch=batch, given=given), "DEV201")) == count
+
+
+KEYPOINTS = """
+class Points(nn.Module):
+    def __init__(self, rows):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+        self.keep(rows)
+
+    def keep(self, rows):
+        {keep}
+
+
+class Mirrored(Points):
+    def __init__(self, rows):
+        super().__init__(rows)
+        self.weight = torch.ones(3)
+
+    def forward(self, x: torch.Tensor):
+        return self.fc(x) * self.weight
+"""
+
+
+@pytest.mark.parametrize(
+    ("keep", "count"),
+    [('self.register_buffer("weight", torch.Tensor(rows))', 0), ("self.rows = rows", 1)],
+)
+def test_what_a_base_class_registers_stays_registered(keep, count):
+    assert len(said(KEYPOINTS.format(keep=keep), "DEV205")) == count
+
+
+COLLECTED = """
+def collect(rows):
+    found = {made}
+    for row in rows:
+        found[{first}].append(torch.ones(3, device="cuda"))
+        found[{second}].append(torch.ones(3))
+    return torch.stack(found[{first}])
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "first", "second", "count"),
+    [
+        ("{key: [] for key in ('image', 'color')}", "'image'", "'color'", 0),
+        ("[[] for _ in range(2)]", "0", "1", 0),
+        ("{'image': [], 'color': []}", "'image'", "'image'", 1),
+    ],
+)
+def test_the_lists_of_a_comprehension_are_several(made, first, second, count):
+    code = COLLECTED.format(made=made, first=first, second=second)
+    assert len(said(code, "DEV101")) == count
