@@ -30,6 +30,8 @@ _ADVICE = {
     Mistake.FIRST_CARD: "ask for `None`: `-1 if index is None else index`",
     Mistake.NO_CARD: "take the current card: `torch.cuda.current_device()`",
     Mistake.PRECEDENCE: 'put the choice in brackets: `device or ("cuda" if … else "cpu")`',
+    Mistake.NO_TEXT: 'ask its type: `{device}.type == "{type}"`',
+    Mistake.UNCALLED: "call it: `{text}()`",
 }
 # What goes another way than it reads, or is a mistake only where no accelerator is or to an older
 # PyTorch.
@@ -37,6 +39,7 @@ _MILD = (
     Mistake.OLD_CONTEXT,
     Mistake.ALWAYS_UNEQUAL,
     Mistake.PRECEDENCE,
+    Mistake.UNCALLED,
     Mistake.MINUS_ONE,
     Mistake.NO_CARD,
 )
@@ -60,6 +63,8 @@ _MESSAGES = {
     "current card",
     Mistake.PRECEDENCE: "`{text}` is ignored where no accelerator is: `{callee}` as a whole is "
     "what the condition chooses",
+    Mistake.NO_TEXT: "`{text}` raises: a `torch.device` contains no text",
+    Mistake.UNCALLED: "`{text}` is not called, and a function is always true",
 }
 
 
@@ -72,7 +77,7 @@ def _advice(fact: MistakenDevice) -> str:
         device = next((text_of(s) for s in sides if is_path(text_of(s))), device)
     unequal = fact.mistake is Mistake.ALWAYS_UNEQUAL
     kind = named[1] if named is not None else "cpu" if unequal else "cuda"
-    return _ADVICE[fact.mistake].replace("{device}", device).replace("{type}", kind)
+    return _ADVICE[fact.mistake].format(device=device, type=kind, text=fact.text)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -107,8 +112,9 @@ RULE = Rule(
 Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
 compared with a string, and the name of a device that is compared with `"gpu"`;
 `torch.cuda.set_device("cuda")`, which has no index; `y.to(x.get_device())`; `non_blocking` given
-to the `.cuda()` of a module; `device.index or -1`; `device.index or 0`, and its like; and
-`device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`.""",
+to the `.cuda()` of a module; `device.index or -1`; `device.index or 0`, and its like;
+`device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`; `"cuda" in
+x.device`; and `if torch.cuda.is_available:`, which is not called.""",
     why="""\
 `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not bool`.
 `torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to` and
@@ -121,7 +127,8 @@ more; `x.get_device()` is -1 on the host, which is the index of no device; `devi
 -1 for `cuda:0`, whose index is 0, and `device.index or 0` is 0 for `"cuda"`, which is the current
 card: another one for each rank. And in `device or "cuda" if available else "cpu"` the first half
 is what the condition chooses: on a machine without CUDA the device that was asked for is
-ignored.""",
+ignored. `"cuda" in x.device` raises `TypeError`: a `torch.device` is no text. And a function that
+is not called is true on every machine: code for CUDA runs where there is none.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\

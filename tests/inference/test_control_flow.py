@@ -426,6 +426,37 @@ def test_an_attribute_only_begins_as_the_constructor_leaves_it(begins, test, cou
     assert len(met(code)) == count
 
 
+def test_an_object_that_is_handed_in_only_began_as_its_constructor_left_it():
+    code = """
+    class Words:
+        def __init__(self, **tokens):
+            self.mask = None
+            for name, token in tokens.items():
+                setattr(self, name, token)
+
+    def hide(x: torch.Tensor, words: Words):
+        if words.mask is None:
+            raise ValueError
+        return x + torch.zeros(3)
+    """
+    assert len(met(code)) == 1
+
+
+def test_an_object_that_is_made_here_is_as_its_constructor_left_it():
+    code = """
+    class Words:
+        def __init__(self):
+            self.mask = None
+
+    def hide(x: torch.Tensor):
+        words = Words()
+        if words.mask is None:
+            return x
+        return x + torch.zeros(3)
+    """
+    assert met(code) == []
+
+
 def test_what_a_method_sets_itself_it_knows():
     code = """
     class Pad(nn.Module):

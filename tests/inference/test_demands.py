@@ -412,3 +412,24 @@ def test_a_loop_over_the_cards_has_no_turn_without_any():
     """
     backend = [m.guarded for m in given(code).mentions if m.kind == "backend"]
     assert backend == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ("torch.cuda.is_available() and not args.cuda", False),  # what follows runs without, too
+        ("not torch.cuda.is_available()", True),
+    ],
+)
+def test_advice_where_an_accelerator_is_there_asks_for_none(test, found):
+    code = f"""
+        if {test}:
+            print("you could run it with --cuda")
+        weights = torch.load("weights.pth")
+    """
+    assert guarded(code) == [found]
+
+
+@pytest.mark.parametrize("card", ["torch.device(0)", 'torch.device("cuda:0")'])
+def test_a_number_is_that_of_a_card(card):
+    assert guarded(f"HOME = {card}") == [False]

@@ -1,7 +1,7 @@
 """What stands where a device belongs, and is none."""
 
 import pytest
-from given import given
+from given import given, revealed
 
 from devlint.inference.facts import Mistake
 
@@ -257,3 +257,62 @@ def test_a_function_may_return_the_first_card_early():
         return where.index
     """
     assert mistakes(code) == [Mistake.NO_CARD]
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ('"cuda" in self.device', [Mistake.NO_TEXT]),
+        ('"cuda" not in self.device', [Mistake.NO_TEXT]),
+        ('self.device == "mps"', [Mistake.NEVER_EQUAL]),
+        ('"cuda" in str(self.device)', []),
+        ('"cuda" in self.device.type', []),
+        ('"cuda" in self.options', []),
+    ],
+)
+def test_a_torch_device_is_no_text_whichever_of_several_it_is(asked, found):
+    code = f"""
+    class Server:
+        def __init__(self, options):
+            self.options = options
+            self.device = torch.device("cpu")
+            if torch.cuda.is_available():
+                self.device = torch.device("cuda")
+
+        def clear(self):
+            if {asked}:
+                torch.cuda.empty_cache()
+    """
+    assert mistakes(code) == found
+
+
+def test_a_device_that_may_be_a_text_may_contain_one():
+    code = """
+    def clear(device="cuda"):
+        return "cuda" in device
+    """
+    assert mistakes(code) == []
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('d = "cuda" if torch.cuda.is_available else "cpu"', [Mistake.UNCALLED]),
+        ("if not torch.backends.mps.is_available: pass", [Mistake.UNCALLED]),
+        ("assert torch.cuda.is_available", [Mistake.UNCALLED]),
+        ("if wanted and torch.cuda.is_available: pass", [Mistake.UNCALLED]),
+        ('d = "cuda" if torch.cuda.is_available() else "cpu"', []),
+        ("ask = torch.cuda.is_available", []),  # handed on, to be called
+        ("if torch.backends.cudnn.enabled: pass", []),  # no function
+    ],
+)
+def test_a_question_that_is_not_called_is_always_answered_yes(line, found):
+    assert mistakes(f"wanted = input()\n{line}") == found
+
+
+def test_the_accelerated_world_takes_the_branch_of_such_a_question():
+    code = """
+    device = "cuda" if torch.cuda.is_available else "cpu"
+    reveal(torch.ones(2, device=device))
+    """
+    assert revealed(code) == ["cuda"]

@@ -79,7 +79,7 @@ def of_condition(frame: Frame, event: Branched) -> None:
     node, known = event
     orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
     leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
-    if leaves == [node.body] and _is_there(node.test):
+    if leaves in ([], [node.body]) and _is_there(node.test):
         return  # `if torch.backends.mps.is_available(): raise`: it goes on where none is
     if leaves or (known is False and "is_available" in words(node.test)):
         lacking = node.body if isinstance(node.test, cst.UnaryOperation) else orelse

@@ -3,8 +3,8 @@
 A flag (`x.cuda(use_gpu)`), the context manager `torch.cuda.device(i)`, and a string that a
 `torch.device` is compared with: the two are never equal. And what is no device there: `"cuda"`
 where a card is to be chosen, `"gpu"` in a comparison, an argument that a move does not take, the
-index of the first card where it stands for none, none where it stands for the first card, and a
-choice that reads as another one than it is.
+index of the first card where it stands for none, none where it stands for the first card, a choice
+that reads as another one than it is, and a question that is not asked.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from devlint.inference.domain.placement import CPU, CUDA, Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
+from devlint.inference.models.device_functions import is_predicate
 from devlint.inference.models.devices import CONTEXT, place_of, written_device
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.events import (
@@ -27,6 +28,7 @@ from devlint.inference.program.events import (
     DeviceCompared,
     FunctionReturns,
     OperandChosen,
+    Tested,
 )
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -75,14 +77,25 @@ def of_argument(frame: Frame, event: ArgumentGiven) -> None:
         _note(frame, node, mistake, shorten(given), function.name, inferred=True)
 
 
+def of_test(frame: Frame, event: Tested) -> None:
+    """`if torch.cuda.is_available:`: a function is asked whether it is one."""
+    if is_predicate(event.value):
+        _note(frame, event.node, Mistake.UNCALLED, shorten(event.node), "")
+
+
 def of_comparison(frame: Frame, event: DeviceCompared) -> None:
     """A device and a text: `x.device == y.device == "cuda"`, `x.device in ("cpu", "mps")`."""
     node, operator, left, right = event.node, event.operator, event.left, event.right
+    if isinstance(operator, (cst.In, cst.NotIn)) and _is_device(right):
+        if text_of(left):
+            _note(frame, node, Mistake.NO_TEXT, shorten(node), "")
+        return
     if isinstance(operator, (cst.Equal, cst.NotEqual)):
         if any(_is_gpu(a) and _names_cuda(b) for a, b in ((left, right), (right, left))):
             _note(frame, node, Mistake.NO_SUCH_TYPE, shorten(node), "", inferred=True)
             return
-        device, other = (left, right) if type(left) is DeviceValue else (right, left)
+        is_left = type(left) is DeviceValue or _is_device(left)
+        device, other = (left, right) if is_left else (right, left)
         named = written_device(other) is not None
         text = type(other) is Const and type(other.value) is str
     elif isinstance(operator, (cst.In, cst.NotIn)) and type(right) is Sequence and right.items:
@@ -90,16 +103,20 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
         text = named
     else:
         return
-    if not text or type(device) is not DeviceValue:
+    if not text or not (type(device) is DeviceValue or _is_device(device)):
         return
     never = isinstance(operator, (cst.Equal, cst.In))
     mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
     # of what is equal to one another, one `torch.device` is enough
-    equal = [v for v in (device, *event.before) if type(v) is DeviceValue]
-    if any(each.sure for each in equal):
+    if any(map(_is_device, (device, *event.before))):
         _note(frame, node, mistake, shorten(node), "")
     elif named:
         frame.notes.append(ComparisonNote(node, mistake))
+
+
+def _is_device(value: Value) -> bool:
+    """A `torch.device`, whichever of several it is, and no text."""
+    return all(type(each) is DeviceValue and each.sure for each in alternatives(value))
 
 
 # Methods that others have as well as tensors: modules, lists, dicts, arrays, strings.

@@ -161,7 +161,14 @@ def _function_left(frame: Frame, _: FunctionLeft) -> None:
 
 # What the host does with values.
 _tell(HostWaits, timings.waits, stream_races.waits, forbidden_waits.waits, syncs.sync)
-_tell(Tested, timings.waits, stream_races.waits, forbidden_waits.waits, syncs.test_of)
+_tell(
+    Tested,
+    timings.waits,
+    stream_races.waits,
+    forbidden_waits.waits,
+    syncs.test_of,
+    invalid_devices.of_test,
+)
 _tell(Formatted, timings.waits, stream_races.waits, forbidden_waits.waits, syncs.formatted)
 _tell(NumberTaken, timings.waits, stream_races.waits, forbidden_waits.waits, syncs.of_number)
 _tell(HostReads, timings.waits, stream_races.waits, forbidden_waits.waits, syncs.read_by_host)

@@ -21,6 +21,9 @@ from devlint.inference.program.values import Instance, Super
 from devlint.inference.syntax.text import code, dotted
 
 
+_LITERALS = (cst.SimpleString, cst.Integer)  # a number is a card's
+
+
 def of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments) -> None:
     """`x.cuda()`, `x.cuda(0)`; what a variable holds somebody chose."""
     if type(receiver) is Super or (
@@ -34,7 +37,7 @@ def of_cuda(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments)
         return
     if is_global_rank(given):
         note(frame, node, "device").global_rank = True
-    elif isinstance(arguments.node(0, "device"), (cst.Integer, cst.SimpleString)):
+    elif isinstance(arguments.node(0, "device"), _LITERALS):
         note(frame, node, "device", _index(given))
     elif isinstance(arguments.node(0, "device"), cst.Attribute) and _is_given(given):
         note(frame, node, "device")  # `x.cuda(y.device)` refuses the host
@@ -68,21 +71,21 @@ def of_to(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
 
 
 def of_device(frame: Frame, node: cst.Call, pair: tuple[Value, cst.CSTNode] | None) -> None:
-    """A device argument that is a literal: `"cuda"`, `"cuda:0"`."""
+    """A device argument that is a literal: `"cuda"`, `"cuda:0"`, `0`."""
     if pair is None:
         return
     value, given = pair
     if is_global_rank(value):
         note(frame, node, "device").global_rank = True
         return
-    if isinstance(given, cst.SimpleString) and type(value) is Const:
+    if isinstance(given, _LITERALS) and type(value) is Const:
         place = place_of(frame, value)
         if type(place) is Device and place.type == "cuda":
             note(frame, node, "device", place.index, bare=place.index is None)
 
 
 def of_torch_device(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
-    if not arguments.positional or not isinstance(arguments.positional[0][1], cst.SimpleString):
+    if not arguments.positional or not isinstance(arguments.positional[0][1], _LITERALS):
         return
     place = place_of(frame, arguments.positional[0][0])
     if type(place) is not Device or place.type != "cuda":

@@ -54,6 +54,8 @@ class Mistake(str, enum.Enum):
     FIRST_CARD = "first card"  # `device.index or -1`: the first card has the index 0
     NO_CARD = "no card"  # `device.index or 0`: no index is the current card, and not the first
     PRECEDENCE = "precedence"  # `device or "cuda" if available else "cpu"`
+    NO_TEXT = "no text"  # `"cuda" in torch.device("cuda")`, which contains nothing
+    UNCALLED = "uncalled"  # `if torch.cuda.is_available:`, which is a function
 
 
 class MistakenDevice(NamedTuple):

@@ -12,6 +12,7 @@ from devlint.inference.domain.host import NONE, Const, DeviceValue, External
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
+from devlint.inference.models.device_functions import is_predicate
 from devlint.inference.models.devices import written_device
 from devlint.inference.program.values import Instance
 
@@ -20,7 +21,7 @@ def truth_of(value: Value) -> bool | None:
     """The truth of a value, where every alternative agrees."""
     if type(value) is Const:
         return bool(value.value)
-    if type(value) in (DeviceValue, Instance):
+    if type(value) in (DeviceValue, Instance) or is_predicate(value):
         return True
     if type(value) is Sequence and value.items is not None and value.kind == "tuple":
         return bool(value.items)

@@ -11,12 +11,13 @@ import libcst as cst
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.host import NONE, Const, DeviceValue
 from devlint.inference.domain.placement import CPU, Variable
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.interpreter.comparisons import truth_of
 from devlint.inference.interpreter.narrowing import beside
-from devlint.inference.program.declarations import Function
+from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import Tested
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
@@ -62,27 +63,35 @@ def _given_or_not(frame: Frame, name: str, value: Value) -> None:
 
 def _begins_so(frame: Frame, node: cst.BaseExpression) -> bool:
     """`self.flag`, which only the constructor sets: the object begins so, and whoever has it may
-    set it; but for one of a project in which nothing does."""
+    set it; but for one of a project in which nothing does. The same of an object that is handed in.
+    """
     if not isinstance(node, cst.Attribute) or node.attr.value.startswith("_"):
         return False
-    function = frame.function
-    if function is not None and _is_constant(function, node.attr.value):
+    function, owner = frame.function, frame.eval(node.value)
+    if function is None or type(owner) is not Instance or dotted(node) in frame.state.env:
         return False
-    if function is None or function.name == "__init__" or frame.constructing:
+    is_own = owner is frame.instance
+    if is_own and (function.name == "__init__" or frame.constructing):
         return False
-    return frame.eval(node.value) is frame.instance and dotted(node) not in frame.state.env
+    if not is_own and not _is_handed_in(owner):
+        return False
+    info = function.info if is_own else owner.info
+    return info is None or not _is_constant(info, node.attr.value)
 
 
-def _is_constant(function: Function, name: str) -> bool:
+def _is_handed_in(owner: Instance) -> bool:
+    return owner.origin is not None and owner.origin.kind is StepKind.PARAMETER
+
+
+def _is_constant(info: ClassInfo, name: str) -> bool:
     """An attribute gets a value once in its file, and no other file of the project names it, though
     some use the class: whoever has a library's object may set it."""
-    unit, info = function.unit, function.info
-    text, importer = unit.source.text, unit.context.importer
-    if importer is None or info is None or "setattr(" in text or "__dict__" in text:
+    text, importer = info.unit.source.text, info.unit.context.importer
+    if importer is None or "setattr(" in text or "__dict__" in text:
         return False
     if len(found("name-assigned", text, name)) != 1:
         return False
-    path = unit.source.path
+    path = info.unit.source.path
     return importer.is_named_elsewhere(info.name, path) and not importer.is_named_elsewhere(
         name, path
     )

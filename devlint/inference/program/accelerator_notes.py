@@ -53,7 +53,8 @@ class Mentions:
         self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
         self.loaders: set[Function] = set()  # they load to where their parameter says
         self.placing: set[Function] = set()  # such as calls tell where, those of other files, too
-        self.at_all = "cuda" in text or "Tensor" in text or "load" in text or "optim" in text
+        telling = ("cuda", "Tensor", "load", "optim", "device(")
+        self.at_all = any(word in text for word in telling)
 
     @cached_property
     def is_script(self) -> bool:

@@ -69,6 +69,7 @@ class Parameter:
     keyword_only: bool
     is_device: bool = False
     handles_none: bool = False  # a device that may be None, which has a meaning of its own
+    fallback: Placement = None  # the device that stands in for None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

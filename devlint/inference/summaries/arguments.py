@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import libcst as cst
@@ -47,6 +48,7 @@ class Binding:
         self.spread: dict[str, Value] = {}  # by parameters that `**batch` has to give, what it has
         self.choices: dict[Predicate, Predicate] = {}  # the callee's, in this call
         self.fresh: tuple[Value, ...] = ()
+        self.left_out: set[Variable] = set()  # devices, for which something in the callee stands in
         self.made: dict[Instance, Instance] = {}  # what this call makes, by what any call does
 
     def handed_in(self, called: Evidence) -> Value | None:
@@ -94,6 +96,25 @@ class Binding:
             if type(actual) is Union or _holds_several(actual):
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
+
+    def fall_back(self, parameters: Iterable[Parameter]) -> None:
+        """Bind the devices that are left out to what stands in for them."""
+        for parameter in parameters:
+            place, variable = parameter.fallback, parameter.variable
+            actual, _ = self.given.get(parameter.name, (None, None))
+            if (
+                place is None
+                or variable is None
+                or type(actual) is not Const
+                or actual.value is not None
+            ):
+                continue
+            stand_in = self.places.get(place) if type(place) is Variable else Tensor(place)
+            if stand_in is None and self.inside:
+                stand_in = Tensor(place)  # of the object that is the caller's, too
+            if stand_in is not None:
+                self.places[variable] = Tensor(stand_in.place, None, stand_in.traits & DEFAULT)
+                self.left_out.add(variable)
 
 
 def _stand_in(frame: Frame, actual: Value, parameter: Parameter) -> Tensor:

@@ -140,6 +140,13 @@ def _tensor(binding: Binding, value: Tensor) -> Value:
         stand_in = binding.places.get(place)
         if stand_in is None:
             return _strange(binding, value, place)
+        several = binding.actuals.get(place)
+        if stand_in.place is None and type(several) is Union and _are_tensors(several):
+            return choose(
+                (_in_place_of(binding, value, place, t), when)
+                for t, when in cases(several)
+                if type(t) is Tensor
+            )
         return _in_place_of(binding, value, place, stand_in)
     handed = [binding.values.get(p) for p in value.evidence.parents] if value.evidence else []
     if value.traits & LOADED and len(handed) == 1 and handed[0] is not None:
@@ -167,7 +174,8 @@ def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Ten
     # What the callee moves to the device that it is given is meant to be there, also where that is
     # its host by default:
     # `def rescale(x, scale, device=torch.device("cpu")): return x * scale.to(device)`.
-    if stand_in.traits & DEFAULT and not (is_device and was_moved(value)):
+    is_chosen = is_device and place not in binding.left_out
+    if stand_in.traits & DEFAULT and not (is_chosen and was_moved(value)):
         traits |= DEFAULT
     if not _joined(value):
         traits |= stand_in.traits & EMPTY  # no part of a placeholder has elements
@@ -182,6 +190,10 @@ def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Ten
         given = binding.values.get(value.evidence)
         evidence = given.evidence if type(given) is Tensor else Evidence()
     return Tensor(stand_in.place, origin, traits, evidence)
+
+
+def _are_tensors(several: Union) -> bool:
+    return all(type(each) is Tensor for each in several.alternatives)
 
 
 def _is_shown(value: Tensor) -> bool:

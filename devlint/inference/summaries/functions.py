@@ -18,6 +18,7 @@ from devlint.inference.interpreter.attribute_writes import settle_writes
 from devlint.inference.interpreter.control_flow import block
 from devlint.inference.interpreter.parameters import initial_value, says_host
 from devlint.inference.models import autograd, current_device
+from devlint.inference.models.devices import place_of
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.unification.authority import decider
 from devlint.inference.models.unification.pending import may_meet
@@ -42,6 +43,7 @@ from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.roles import works_on_host
 from devlint.inference.program.values import ClassValue, Imported, Instance, self_of
 from devlint.inference.summaries import object_state, returns, waits
+from devlint.inference.syntax.fallbacks import fallback
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.knowledge import Result
 
@@ -104,6 +106,9 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
     signature = contracts.signature_of(function)
     if signature:
         contract_places.apply(frame, signature, parameters)
+    for parameter in parameters:
+        if parameter.is_device:
+            parameter.fallback = _fallback(frame, function, parameter.name)
     autograd.restore(frame, function)
     running = running_methods(function.info) if function.info is not None else []
     running.append(frame)
@@ -151,6 +156,12 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
         frame.outcome.kept,
         tuple(frame.outcome.moved_entries),
     )
+
+
+def _fallback(frame: Frame, function: Function, name: str) -> Placement:
+    """Where a device is that is None, as far as the parameters say: `x.device`, `self.device`."""
+    node = fallback(function.node, name) if function.contains("None") else None
+    return place_of(frame, frame.eval(node)) if isinstance(node, cst.Attribute) else None
 
 
 def _is_kept(function: Function) -> bool:

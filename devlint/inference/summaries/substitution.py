@@ -167,6 +167,7 @@ def _bind(
         if parameter.is_device:
             frame.emit(ArgumentGiven(node, actual, actual_node, function))
         binding.put(parameter, actual, actual_node)
+    binding.fall_back(rest)
     return binding
 
 
@@ -231,7 +232,8 @@ def _is_open(pending: Pending, a: Tensor, b: Tensor) -> bool:
     """The callers of this function decide whether the two can meet."""
     if pending.kind is MeetingKind.CONTRACT:
         return contract_checks.is_open(a) or contract_checks.is_open(b)
-    return type(a.place) is Variable and type(b.place) is Variable
+    are_given = type(a.place) is Variable and type(b.place) is Variable
+    return are_given and a.place is not b.place
 
 
 def _is_by_placeholder(pending: Pending, a: Tensor, b: Tensor) -> bool:
