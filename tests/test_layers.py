@@ -76,12 +76,13 @@ PACKAGES = [
             "collect",
             "api",
         ),
-        outside=("devlint.contracts", "devlint.findings", "devlint.knowledge"),
+        outside=("devlint.contracts", "devlint.findings", "devlint.knowledge", "devlint.nodes"),
     ),
     Package(
         "devlint",
         (
             "version",
+            "nodes",
             "findings",
             "terminal",
             "writing",

@@ -172,8 +172,9 @@ class Mentions:
         literal = name.encode()
         found = 0
         for file, text in self._texts.items():
-            named = file.relative_to(self.root)
-            if literal in text and _uses(named, text, literal, not self.is_application):
+            if literal not in text:
+                continue
+            if _uses(file.relative_to(self.root), text, literal, not self.is_application):
                 yield file
                 found += 1
                 if found == 2:

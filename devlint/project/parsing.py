@@ -5,14 +5,10 @@ from __future__ import annotations
 import ast
 import re
 import warnings
-from abc import ABCMeta
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
 
-import libcst as cst
-from libcst import LIBCST_VERSION
-
+from devlint.nodes import cst
 from devlint.project.source import SourceError, split_lines
 
 # The bracket nesting that CPython itself refuses (MAXLEVEL in its tokenizer). LibCST's parser has
@@ -65,38 +61,6 @@ def unchecked_nodes() -> Iterator[None]:
         cst.CSTNode.__post_init__ = _CHECK  # type: ignore[method-assign]
 
 
-def _compare_in_c(kind: type) -> None:
-    """A node is equal to itself alone. LibCST says so of each of its classes in Python, as a table
-    of nodes finds out at each look; as any object has it, it is the same and takes no call."""
-    each: Any
-    for each in kind.__subclasses__():
-        if each.__hash__ is _HASH and each.__eq__ is _EQUAL:
-            each.__hash__, each.__eq__ = object.__hash__, object.__eq__
-        _compare_in_c(each)
-
-
-class _Kind(ABCMeta):
-    """The metaclass of LibCST's nodes, but that `isinstance` is answered in C. An abstract class
-    looks in Python for classes that were registered with it, which is done with none of these."""
-
-    __instancecheck__ = type.__instancecheck__
-    __subclasscheck__ = type.__subclasscheck__
-
-
-def _ask_in_c(kind: type) -> None:
-    """Instances of a class and of those below it are told in C."""
-    kind.__class__ = _Kind
-    each: type
-    for each in kind.__subclasses__():
-        _ask_in_c(each)
-
-
-_ask_in_c(cst.CSTNode)
-
-_HASH: Any = cst.CSTNode.__hash__
-_EQUAL: Any = cst.CSTNode.__eq__
-_compare_in_c(cst.CSTNode)
-
 _CHECK = cst.CSTNode.__post_init__
 _NO_CHECK = staticmethod(bool)  # called with nothing, it does nothing, and that faster than a `def`
 
@@ -136,7 +100,7 @@ def _from_libcst(error: cst.ParserSyntaxError) -> SourceError:
     place = re.search(r"error at (\d+):(\d+)", reason)
     line, column = map(int, place.groups()) if place else (error.raw_line, error.raw_column + 1)
     return SourceError(
-        f"is valid Python that LibCST {LIBCST_VERSION} cannot parse ({reason})",
+        f"is valid Python that LibCST {cst.LIBCST_VERSION} cannot parse ({reason})",
         max(line, 1),
         max(column, 1),
     )

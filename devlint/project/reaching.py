@@ -116,7 +116,7 @@ class Reaching:
             text = self._texts[other]
             if other != file and other.suffix == ".py" and means_its_own(text, literal):
                 continue
-            for at in uses_in(other.relative_to(self._root), text, literal, self._is_installed):
+            for at in uses_in(self._named[other], text, literal, self._is_installed):
                 user, ahead = self._around(other, at), text[max(at - 80, 0) : at]
                 if (other, user) != (file, name) and _DEFINING.search(ahead) is None:
                     is_quoted = _QUOTED.search(ahead) is not None
@@ -140,6 +140,11 @@ class Reaching:
                 known.names.append(each[2].decode() if own else "")
                 is_decorated = each[1] is not None
         return known
+
+    @cached_property
+    def _named(self) -> dict[Path, Path]:
+        """The files, each below the root."""
+        return {file: file.relative_to(self._root) for file in self._texts}
 
     @cached_property
     def _searched(self) -> frozenset[bytes]:

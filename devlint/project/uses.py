@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from devlint.project.discovery import DEFAULT_EXCLUDE
@@ -37,11 +38,17 @@ def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterato
         yield from places
     elif not TEST.search(file.as_posix()):
         offers = is_installed and file.name == "__init__.py"
-        imports = [] if offers else [each.span() for each in _IMPORT.finditer(text)]
+        imports = () if offers else _imports(text)
         for place in places:
             in_comment = b"#" in text[text.rfind(b"\n", 0, place) + 1 : place]
             if not in_comment and not any(start <= place < end for start, end in imports):
                 yield place
+
+
+@lru_cache(maxsize=1024)
+def _imports(text: bytes) -> tuple[tuple[int, int], ...]:
+    """Where imports begin and end."""
+    return tuple(each.span() for each in _IMPORT.finditer(text))
 
 
 def _whole_words(text: bytes, name: bytes) -> Iterator[int]:
@@ -56,21 +63,34 @@ def _whole_words(text: bytes, name: bytes) -> Iterator[int]:
 def means_its_own(text: bytes, name: bytes) -> bool:
     """Whether a file defines the name itself, and neither imports it nor asks another object than
     its own for it: `def load(path)`, and `load(path)` or `self.load(path)`."""
-    defined = re.search(rb"^([ \t]*)(?:def|class) " + name + rb"\b", text, re.M)
-    if defined is None:
+    indent = _defined(text).get(name)
+    if indent is None or name in _imported(text):
         return False
-    others = (
-        rb"^[ \t]*(?:from|import)\b[^\n(]*\b" + name,
-        rb"\bimport\s*\([^)]*\b" + name,
-        rb"(?<!\bself)(?<!\bcls)\." + name,
-    )
-    asked = others if b"." + name in text else others[:2]
-    if any(re.search(other + rb"\b", text, re.M) for other in asked):
+    places = list(_whole_words(text, name))
+    asked = (at for at in places if text.endswith(b".", 0, at))
+    if not all(_OWN.search(text, max(at - 6, 0), at) for at in asked):
         return False
-    if not defined[1]:
-        return True
-    bare = re.search(rb"(?<![.\w])(?<!def )(?<!class )" + name + rb"\b", text)
-    return bare is None  # a method is called by no bare name
+    # a method is called by no bare name
+    return not indent or all(text.endswith((b".", b"def ", b"class "), 0, at) for at in places)
+
+
+_DEFINED = re.compile(rb"^([ \t]*)(?:def|class) (\w+)", re.M)
+_OF_IMPORTS = (re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*", re.M), re.compile(rb"\bimport\s*\([^)]*"))
+_WORD = re.compile(rb"\w+")
+_OWN = re.compile(rb"\b(?:self|cls)\.\Z")
+
+
+@lru_cache(maxsize=1024)
+def _defined(text: bytes) -> dict[bytes, bytes]:
+    """By name what a file defines: how far the first of that name is indented."""
+    return {name: indent for indent, name in reversed(_DEFINED.findall(text))}
+
+
+@lru_cache(maxsize=1024)
+def _imported(text: bytes) -> frozenset[bytes]:
+    """The words of its imports."""
+    imports = (each for pattern in _OF_IMPORTS for each in pattern.findall(text))
+    return frozenset(word for each in imports for word in _WORD.findall(each))
 
 
 def texts_of(root: Path) -> dict[Path, bytes]:

@@ -32,3 +32,5 @@ Its modules:
     workers: what DataLoader workers run
     observing, places: the places of all values of a file, for who asks to see them
 """
+
+import devlint.nodes as _  # before anyone imports LibCST

@@ -18,12 +18,21 @@ _left_out: frozenset[str] = frozenset()
 _held: set[str] | None = None
 
 
+# The same is asked of the text of a file or a function for much of what stands in it.
+@lru_cache(maxsize=4096)
 def holds(convention: str, text: str, name: str = "") -> bool:
     """Whether a text is one that the convention speaks of: `holds("module-name", "target_net")`.
 
     name: of which a row with `<name>` speaks.
     """
-    held = _searched(convention, text, name)
+    if name not in text:
+        return False  # every row about a name has it in its patterns
+    if not _may_hold(convention, text, name):
+        return False
+    if len(text) > _LONG and not name and search_of(convention).is_of_a_line:
+        held = next(_in_lines(convention, text), None) is not None
+    else:
+        held = _pattern(convention, name).search(text) is not None
     if held and _held is not None:
         _held.add(convention)
     return held
@@ -38,7 +47,7 @@ def may_hold(convention: str, text: str, name: str = "") -> bool:
     # tabs and line ends are written anew when a part is written by itself
     if "\t" in text or "\r" in text or not search_of(convention).asks_for_no_place:
         return True
-    return _searched(convention, text, name)
+    return holds(convention, text, name)
 
 
 def found(convention: str, text: str, name: str = "") -> list[str]:
@@ -81,22 +90,8 @@ def leave_out(ids: Iterable[str], held: set[str] | None = None) -> None:
     global _left_out, _held
     _left_out = frozenset(ids)
     _held = held
-    for answers in (_searched, _found, _regex, _named):
+    for answers in (holds, _found, _regex, _named):
         answers.cache_clear()
-
-
-# The same is asked of the text of a file or a function for much of what stands in it.
-
-
-@lru_cache(maxsize=4096)
-def _searched(convention: str, text: str, name: str) -> bool:
-    if name not in text:
-        return False  # every row about a name has it in its patterns
-    if not _may_hold(convention, text, name):
-        return False
-    if len(text) > _LONG and not name and search_of(convention).is_of_a_line:
-        return next(_in_lines(convention, text), None) is not None
-    return _pattern(convention, name).search(text) is not None
 
 
 def _may_hold(convention: str, text: str, name: str) -> bool:
@@ -109,11 +104,9 @@ def _may_hold(convention: str, text: str, name: str) -> bool:
         if name or not text.isascii():
             return True
         text = _lower(text)
-    # no `any`: a generator takes longer than most of these searches
-    for each in texts:  # noqa: SIM110
-        if (each.replace(NAME, name) if name else each) in text:
-            return True
-    return False
+    if name:
+        texts = tuple(each.replace(NAME, name) for each in texts)
+    return any(map(text.__contains__, texts))  # a generator takes longer than most of the searches
 
 
 def _in_lines(convention: str, text: str) -> Iterator[re.Match[str]]:

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-import libcst as cst
-
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.value import Value
+from devlint.nodes import cst
 
 
 class Source(Protocol):

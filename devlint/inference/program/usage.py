@@ -116,9 +116,7 @@ class _Usage:
             return 1
         if name not in self._within:
             defining = [node for node, defined in self.defined.items() if defined == name]
-            once = len(defining) == 1 and _names_itself_once(defining[0], name)
-            counts = [1] if once else [_words(code(node)).count(name) for node in defining]
-            self._within[name] = sum(counts) or 1
+            self._within[name] = sum(_times_named(node, name) for node in defining) or 1
         return self._within[name]
 
     def is_reached(self, name: str) -> bool:
@@ -160,20 +158,23 @@ class _Usage:
 _COMPOSED = {getattr(cst, name, None) for name in ("FormattedString", "TemplatedString")}
 
 
-def _names_itself_once(node: cst.FunctionDef | cst.ClassDef, name: str) -> bool:
-    """No other name or string of a class has its name in it. That is quicker to see than its text
-    is written, which that of most functions is anyway."""
-    inside: list[cst.CSTNode] = [node] if isinstance(node, cst.ClassDef) else []
+def _times_named(node: cst.CSTNode, name: str) -> int:
+    """How often a name stands in a definition, but for comments. Its text is written only where
+    what follows a `#` in a string may pass for one."""
+    count = 0
+    inside = [node]
     for each in inside:  # grows on the way
         kind = type(each)
-        if kind is cst.Name or kind is cst.SimpleString:
-            if name in each.value and each is not node.name:  # type: ignore[attr-defined]
-                return False
-        elif kind in _COMPOSED:
-            return False  # parts of it are no nodes
+        if kind is cst.Name:
+            count += each.value == name  # type: ignore[attr-defined]
+        elif kind is cst.SimpleString or kind in _COMPOSED:  # not all parts of these are nodes
+            text = each.value if kind is cst.SimpleString else code(each)  # type: ignore[attr-defined]
+            if "#" in text and without("comment", text) != text:
+                return _words(code(node)).count(name)
+            count += _words(text).count(name) if name in text else 0
         elif kind not in LEAVES:
             inside += parts(each)
-    return bool(inside)
+    return count
 
 
 def _words(text: str) -> list[str]:

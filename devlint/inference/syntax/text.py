@@ -163,14 +163,11 @@ def _without(kind: type[cst.CSTNode]) -> frozenset[type[object]]:
 
 def dotted(node: cst.CSTNode) -> str:
     """`a.b.c` for a name or an attribute chain of names, else ""."""
-    parts: list[str] = []
+    name = ""
     while type(node) is cst.Attribute:
-        parts.append(node.attr.value)
+        name = f".{node.attr.value}{name}"
         node = node.value
-    if type(node) is not cst.Name:
-        return ""
-    parts.append(node.value)
-    return ".".join(reversed(parts))
+    return node.value + name if type(node) is cst.Name else ""
 
 
 def last_statement(suite: cst.BaseSuite) -> cst.CSTNode | None:
