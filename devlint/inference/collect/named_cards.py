@@ -20,7 +20,6 @@ from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance, Super
 from devlint.inference.syntax.text import code, dotted
 
-
 _LITERALS = (cst.SimpleString, cst.Integer)  # a number is a card's
 
 

@@ -24,10 +24,10 @@ def _fallbacks(body: cst.CSTNode, name: str) -> Iterator[cst.BaseExpression]:
         for assign in every(choice.body, cst.Assign):
             if _asks(choice.test, name) and dotted(assign.targets[0].target) == name:
                 yield assign.value
-    for either in every(body, cst.IfExp):
-        asked = _asks(either.test, name)
-        if asked is not None and dotted(either.orelse if asked else either.body) == name:
-            yield either.body if asked else either.orelse
+    for chosen in every(body, cst.IfExp):
+        asked = _asks(chosen.test, name)
+        if asked is not None and dotted(chosen.orelse if asked else chosen.body) == name:
+            yield chosen.body if asked else chosen.orelse
     for either in every(body, cst.BooleanOperation):
         if isinstance(either.operator, cst.Or) and dotted(either.left) == name:
             yield either.right
