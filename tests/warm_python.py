@@ -29,7 +29,13 @@ from typing import IO, Any
 __all__ = ["DEVNULL", "PIPE", "STDOUT", "Popen", "TimeoutExpired", "run"]
 
 ROOT = Path(__file__).resolve().parents[1]
-GUARD = ("commands.confirm", "commands.run", "commands.suite_plugin", "drive.replay", "drive.search")
+GUARD = (
+    "commands.confirm",
+    "commands.run",
+    "commands.suite_plugin",
+    "drive.replay",
+    "drive.search",
+)
 IMPORTED = ("torch", "numpy", "libcst", "click", "pytest", *(f"runtime_guard.{g}" for g in GUARD))
 
 

@@ -54,20 +54,10 @@ def _search(job: dict[str, Any], module: Any, answer_file: str) -> None:
     found: dict[str, Any] = {}
 
     def note(done: Try, reason: str) -> None:
-        rank = (done.confirmed, done.reached and done.failure is None, done.reached)
-        if found and tuple(found["rank"]) >= rank:
-            return
-        found.update(
-            rank=rank,
-            entry=str(done.entry),
-            program=done.program.text,
-            failure=None if done.failure is None else str(done.failure),
-            reason=reason,
-            confirmed=done.confirmed,
-            keep_going=done.keep_going,
-            mixed=done.mixed,
-        )
-        answer(answer_file, found)
+        noted = _as_data(done, reason)
+        if not found or tuple(found["rank"]) < noted["rank"]:
+            found.update(noted)
+            answer(answer_file, found)
 
     for entry in entries:  # what the project calls already, before what is made up
         try:
@@ -103,6 +93,20 @@ def _search(job: dict[str, Any], module: Any, answer_file: str) -> None:
                 break
     if not found:
         answer(answer_file, {"refused": refusals[0] if refusals else "nothing could be tried"})
+
+
+def _as_data(done: Any, reason: str) -> dict[str, Any]:
+    """A call and what came of it, with its rank among all."""
+    return {
+        "rank": (done.confirmed, done.reached and done.failure is None, done.reached),
+        "entry": str(done.entry),
+        "program": done.program.text,
+        "failure": None if done.failure is None else str(done.failure),
+        "reason": reason,
+        "confirmed": done.confirmed,
+        "keep_going": done.keep_going,
+        "mixed": done.mixed,
+    }
 
 
 def _again(driver: Any, module: Any, done: Any) -> Any:

@@ -94,6 +94,11 @@ def _others(address: Address, slot: Slot, value: Value, most: int) -> Iterator[E
 def _of_words(failure: Failure, program: Program, order: list[Address]) -> Iterator[Edit]:
     text = failure.text
     rank = _rank_asked(text)
+    for address in order if "NoneType" in text else ():
+        slot, value = program.slots[address]
+        if isinstance(value, Omitted) and slot.default is None:  # it was left out, and is asked for
+            given = [other for other in candidates(slot) if not isinstance(other, Omitted)]
+            yield from ((address, other) for other in given[:3])
     for address in order:
         slot, value = program.slots[address]
         if isinstance(value, Tensor):
@@ -173,8 +178,6 @@ def _attribute(address: Address, slot: Slot, value: Value, text: str) -> Iterato
         yield address, Record(tuple(dict.fromkeys((*slot.uses.attributes, name))))
     if held == "SimpleNamespace" and isinstance(value, Record) and name not in value.attributes:
         yield address, Record((*value.attributes, name))
-    elif held == "NoneType" and isinstance(value, Omitted):
-        yield from ((address, other) for other in candidates(slot)[1:4])
     elif hasattr(_TENSOR, name) and not isinstance(value, Tensor):
         yield address, Tensor("float", (2, 8))
     elif held in ("Tensor", "int", "list", "float") and slot.uses.attributes:

@@ -20,7 +20,6 @@ from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsuppo
 from runtime_guard.virtual.memory_figures import memory_api
 from runtime_guard.virtual.streams import VirtualEvent, VirtualStream, default_stream, synchronized
 
-
 UNSUPPORTED = (
     "caching_allocator_alloc",
     "caching_allocator_delete",

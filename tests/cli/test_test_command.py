@@ -16,7 +16,7 @@ from devlint.cli import main
 
 pytest.importorskip("torch")
 
-from runtime_guard.commands import suite  # noqa: E402
+from runtime_guard.commands import suite
 
 CODE = "import torch\n\ndef shifted(x):\n    return x + torch.ones(2)\n"
 TEST = """\

@@ -134,6 +134,21 @@ def test_a_name_of_a_device_is_tried_too() -> None:
     assert (("arg", "device"), Text("card")) in proposed(failure, program)
 
 
+@pytest.mark.parametrize(
+    ("kind", "text"),
+    [
+        ("TypeError", "'NoneType' object is not subscriptable"),
+        ("TypeError", "unsupported operand type(s) for *: 'Tensor' and 'NoneType'"),
+        ("AttributeError", "'NoneType' object has no attribute 'shape'"),
+    ],
+)
+def test_an_error_of_nothing_asks_first_for_what_was_left_out(
+    program: Program, kind: str, text: str
+) -> None:
+    (address, value), *_ = proposed(Failure(kind, text), program)
+    assert (address, value) == (("arg", "mask"), Tensor("bool", (2, 8)))
+
+
 def test_what_is_not_there_at_run_time_cannot_be_called() -> None:
     with pytest.raises(NotMade, match="no missing"):
         write(HERE, Entry("", "missing"), {})

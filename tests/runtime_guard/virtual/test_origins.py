@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 import pickle
+import sys
 import threading
 
 import pytest
+import warm_python
 
 torch = pytest.importorskip("torch")
 numpy = pytest.importorskip("numpy")
@@ -70,3 +72,19 @@ def test_streams_say_their_priorities_and_where_external_ones_are():
         assert torch.cuda.Stream.priority_range() == (0, -5)
         external = torch.cuda.ExternalStream(1234, device=1)
         assert external.device == torch.device("cuda", 1)
+
+
+def test_to_say_where_a_tensor_was_computed_imports_no_compiler():
+    program = """
+import sys, torch
+from runtime_guard import virtual_devices
+with virtual_devices("cuda:1"):
+    x = torch.ones(2, device="cuda") + 1
+    try:
+        x + torch.ones(2)
+    except RuntimeError as error:
+        print("computed on cuda:0 at" in str(error), "torch._inductor" in sys.modules)
+"""
+    command = [sys.executable, "-c", program]
+    done = warm_python.run(command, capture_output=True, text=True)
+    assert done.stdout == "True False\n", done.stderr

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import copy
 import io
-import os
 import pickle
-import sys
 import threading
 
 import pytest
