@@ -78,6 +78,7 @@ def _spans_by_statement(
         return None
     missing = {id(node): node for node in nodes}
     spans: dict[cst.CSTNode, Span] = {}
+    starts = line_starts(parsed.text)
     for statement in parsed.tree.body:
         if not missing:
             break
@@ -91,7 +92,7 @@ def _spans_by_statement(
         if parsed.text.find(code, start + 1) >= 0:
             return None
         offsets = [*accumulate(map(len, state.tokens), initial=start)]
-        span = _spans(parsed.text, offsets.__getitem__)
+        span = _spans(starts, offsets.__getitem__)
         spans |= {state.wanted[key]: span(*place) for key, place in state.places.items()}
     return None if missing else spans
 
@@ -116,7 +117,7 @@ def _of_all(parsed: ParsedFile, nodes: list[cst.CSTNode], comments: bool) -> Lay
     tokens = state.tokens
     offsets = [0, *accumulate(map(len, tokens))]
     shift = _alignment(parsed.text, "".join(tokens))
-    span = _spans(parsed.text, lambda index: shift(offsets[index]))
+    span = _spans(line_starts(parsed.text), lambda index: shift(offsets[index]))
     remarks = _comments(tokens) if comments else []
     return Layout(
         {state.wanted[key]: span(*place) for key, place in state.places.items()},
@@ -124,10 +125,9 @@ def _of_all(parsed: ParsedFile, nodes: list[cst.CSTNode], comments: bool) -> Lay
     )
 
 
-def _spans(text: str, offset_of: Callable[[int], int]) -> Callable[[int, int], Span]:
-    """From the first and the last of some tokens to their span in a text, given where each token
-    begins."""
-    starts = line_starts(text)
+def _spans(starts: list[int], offset_of: Callable[[int], int]) -> Callable[[int, int], Span]:
+    """From the first and the last of some tokens to their span in a text, given where each of its
+    lines and each token begins."""
 
     def point(index: int) -> tuple[int, int, int]:
         offset = offset_of(index)

@@ -11,6 +11,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention, Site
+from devlint.inference.syntax.generating import code_of
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import (
     assume,
@@ -109,7 +110,7 @@ def _with_choice(mention: Mention) -> tuple[Replacement, ...]:
     first, node = mention.site, mention.site.node
     if not isinstance(node, cst.Call) or len(node.args) != 1 or node.args[0].keyword:
         return ()
-    value, func = node.args[0].value, cst.Module([]).code_for_node(node.func)
+    value, func = node.args[0].value, code_of(node.func)
     if func != "torch.device" or not isinstance(value, cst.SimpleString):
         return ()
     if value.evaluated_value != "cuda":

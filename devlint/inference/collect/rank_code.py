@@ -104,11 +104,8 @@ class _UnderRankTests:
         """A function is called in its file, and each time under a test."""
         known = self._all_calls.get(function)
         if known is None:
-            found = [
-                under
-                for caller, under in self._calls_of(function.name).items()
-                if caller is not function and f"{function.name}(" in caller.text
-            ]
+            calls = self._calls_of(function.name).items()
+            found = [under for caller, under in calls if caller is not function]
             known = self._all_calls[function] = bool(found) and all(found)
         return known
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.facts import Facts
+from devlint.inference.syntax.generating import code_of
 from devlint.rule import Replacement
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.rewriting import parsed, receiver, text_of
@@ -49,4 +50,4 @@ def _moved(text: str) -> str:
     if len(text) <= _LONGEST and "\n" not in text:
         return text
     held = receiver(parsed(text))
-    return "…" if held is None else f"(…){text[len(cst.Module([]).code_for_node(held)) :]}"
+    return "…" if held is None else f"(…){text[len(code_of(held)) :]}"

@@ -11,6 +11,7 @@ from functools import lru_cache
 import libcst as cst
 
 from devlint.inference.facts import Facts, Operand, Site, StepKind
+from devlint.inference.syntax.generating import code_of
 from devlint.rule import Replacement
 from devlint_rules.helpers.blocks import is_written, path_to
 
@@ -57,7 +58,7 @@ def text_of(node: cst.CSTNode) -> str:
         node = node.name  # LibCST writes a parameter only as a part of its list
     if isinstance(node, cst.BaseExpression) and node.lpar and not _is_empty(node):
         node = node.with_changes(lpar=(), rpar=())
-    return cst.Module([]).code_for_node(node)
+    return code_of(node)
 
 
 def _is_empty(node: cst.CSTNode) -> bool:

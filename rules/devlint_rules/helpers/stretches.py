@@ -172,10 +172,10 @@ def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str], small: _Sma
         return Moment.OTHER
     if isinstance(node, cst.Assert) and asks_for_error(node.test):
         return Moment.READ  # a check stays
-    if _copies_data(node) or _brings_turn(node, fresh):
-        return Moment.COPY
     if not isinstance(node, cst.Call):
         return Moment.OTHER
+    if _copies_data(node) or _brings_turn(node, fresh):
+        return Moment.COPY
     name = callee_name(node)
     is_light = holds("light-callee", name) or name in small.criteria or _is_for_host(node)
     return Moment.OTHER if is_light else Moment.WORK
@@ -226,9 +226,9 @@ def callee_name(call: cst.Call) -> str:
     return name
 
 
-def _copies_data(node: cst.CSTNode) -> bool:
+def _copies_data(node: cst.Call) -> bool:
     """`torch.tensor(labels, device=d)`: what Python holds is copied, and the host waits for it."""
-    if not isinstance(node, cst.Call) or argument(node, "device") is None or not node.args:
+    if argument(node, "device") is None or not node.args:
         return False
     return (
         not _is_written(node.args[0].value)
@@ -236,14 +236,13 @@ def _copies_data(node: cst.CSTNode) -> bool:
     )
 
 
-def _brings_turn(node: cst.CSTNode, fresh: frozenset[str]) -> bool:
+def _brings_turn(node: cst.Call, fresh: frozenset[str]) -> bool:
     """`graph.to(device)`, `to_device(graph, device)`, of whatever the loop yields in each turn."""
     target, moved = move_target(node), receiver(node)
-    if target is None and isinstance(node, cst.Call) and len(node.args) == 2:
+    if target is None and len(node.args) == 2:
         moved, target = node.args[0].value, _device_named(node.args[1].value)
     if target is None or moved is None or target.strip("'\"") == "cpu" or _is_dtype(target):
         return False
-    assert isinstance(node, cst.Call)
     if argument(node, "non_blocking") is not None:
         return False
     names = {name.partition(".")[0] for name in names_in(moved)}
