@@ -171,3 +171,28 @@ class Drop(nn.Module):
         return x.div(keep) * mask.to(x.device)
 """
     assert said(code, "DEV102") == []
+
+
+PREPARED = """
+from somewhere import Preprocessor
+
+
+class Norm(Preprocessor, nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("mean", torch.ones(3))
+
+    def forward(self, data, wide):
+        rows = {rows}
+        rows = rows.float() if isinstance(rows, torch.Tensor) else rows
+        if wide:
+            labels = torch.stack([each.label for each in data["labels"]]).to(self.mean.device)
+        return rows - self.mean
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "count"), [('self.cast(data["rows"])', 0), ('torch.relu(data["rows"])', 1)]
+)
+def test_a_callee_out_of_sight_may_bring_what_it_is_given(rows, count):
+    assert len(said(PREPARED.format(rows=rows), "DEV101")) == count
