@@ -29,7 +29,7 @@ from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.exemptions import is_placeholder
 from devlint.inference.models.unification.indices import index_contradiction
 from devlint.inference.models.unification.pending import add_pending, leave_to_callers
-from devlint.inference.program.assumption_sites import at, branch_taken
+from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ArgumentGiven, DefaultTaken, FunctionCalled, HostWaits
 from devlint.inference.program.frames import Frame, closure_of
@@ -258,10 +258,6 @@ def _tell(
     for odd, other, inside in ((a, b, left), (b, a, right)):
         if kind is not MeetingKind.INDEX and is_left_behind(frame, odd, other):
             assumed += left_behind(frame, odd, _argument(inside, binding, node))
-        if _is_of_several(odd, inside, binding):
-            given = _argument(inside, binding, node)
-            message = f"`{shorten(given)}` is as this one of its branches leaves it"
-            assumed.append(branch_taken(frame, given, odd, message))
     if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
         assumed.append(fed_from_elsewhere(frame, call_name(node)))
     sides = [(a, _argument(left, binding, node)), (b, _argument(right, binding, node))]
@@ -297,14 +293,6 @@ def _handed_to_module(pending: Pending, binding: Binding) -> Tensor | None:
     if pending.right.place in binding.owners:
         return pending.left
     return pending.right if pending.left.place in binding.owners else None
-
-
-def _is_of_several(odd: Tensor, inside: Tensor, binding: Binding) -> bool:
-    """The caller hands in one of several values, and others of them are elsewhere."""
-    place = inside.place
-    actual = binding.actuals.get(place, UNKNOWN) if type(place) is Variable else UNKNOWN
-    several = [v for v in alternatives(actual) if type(v) is Tensor]
-    return any(v.place != odd.place for v in several) and not stands_in(binding.frame, odd, several)
 
 
 def _show_computed(callee: Function, inside: Tensor, handed: Tensor) -> None:
