@@ -123,8 +123,7 @@ class Feeds:
         found = self._sources(given)
         if Fed.DEVICE in found.of_calls:
             shown = {Fed.TENSOR} if given.as_index else {Fed.TENSOR, Fed.ROW}
-            is_tensor = bool(shown & found.of_calls) or not given.may_be_array
-            rises = given.waits and is_tensor and Fed.HOST not in found.all
+            rises = given.waits and bool(shown & found.of_calls) and Fed.HOST not in found.all
             return Verdict(is_met=True, rises=rises, is_shown=given.of_module)
         if Fed.OPEN in found.all or Fed.DEVICE in found.all:
             return SILENT

@@ -154,12 +154,12 @@ array = samples.numpy()
     limits="""\
 What may be an array, `plt.imshow(image)` of an input, is told where a call hands in a tensor from
 an accelerator, and nowhere else. A read of an input is only `possible` unless it is declared a
-tensor (`x: torch.Tensor`: the function takes one from any device), the function minds devices or
-copies what is with it to the host, or calls hand in something from one; what the method of an
-unknown object returns is open, and so is what an object that was moved makes of a text: pipelines
-mostly end on the host. What nothing in the project calls, and what was put aside by its path, is
-only `possible`. Lengths for `pack_padded_sequence`
-that `forward` counts in its input are where that is: `likely`; so is a gradient of what a caller
-hands in that goes to a plot or to NumPy, and so are lengths that come with a batch, of which the
-method of a module reads other entries, too. `.numpy(force=True)` copies by itself and is right.""",
+tensor (`x: torch.Tensor`: the function takes one from any device), the function minds devices, or
+calls hand in a tensor from one, and so is one of a list that may hold arrays as well; what the
+method of an unknown object returns is open, and so is what an object that was moved makes of a
+text: pipelines mostly end on the host. What nothing in the project calls, and what was put aside by
+its path, is only `possible`. Lengths for `pack_padded_sequence` that `forward` counts in its input
+are where that is: `likely`; so is a gradient of what a caller hands in that goes to a plot or to
+NumPy, and so are lengths that come with a batch, of which the method of a module reads other
+entries, too. `.numpy(force=True)` copies by itself and is right.""",
 )

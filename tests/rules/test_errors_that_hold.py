@@ -17,11 +17,11 @@ PRELUDE = "import numpy as np\nimport torch\nfrom torch import nn\n\n\n"
 def said(code: str, rule: str) -> list[str]:
     """What a rule says by default."""
     found = check_text(PRELUDE + code)
-    return [each.message for each in found if each.rule == rule and _is_shown(each.confidence)]
-
-
-def _is_shown(confidence: Confidence) -> bool:
-    return confidence is not Confidence.POSSIBLE
+    return [
+        each.message
+        for each in found
+        if each.rule == rule and each.confidence is not Confidence.POSSIBLE
+    ]
 
 
 CENTERS = """
@@ -126,31 +126,6 @@ def test_what_a_list_holds_may_be_what_a_flag_out_of_sight_makes_of_it(given, co
     assert len(said(HANDS.format(given=given), "DEV401")) == count
 
 
-PIPELINE = """
-class Pipeline:
-    def __init__(self, width):
-        self.load(width)
-
-    def load(self, width):
-        net = nn.Linear(width, 2)
-        {move}
-        self.parts = {kept}
-        self.empty = self.encode(torch.zeros(1, width))
-
-    def encode(self, rows):
-        return {read}(rows.cuda())
-"""
-
-
-@pytest.mark.parametrize(
-    ("kept", "read"), [("net", "self.parts"), ('{"net": net}', 'self.parts["net"]')]
-)
-@pytest.mark.parametrize(("move", "count"), [("net = net.cuda()", 0), ("net.cuda()", 0), ("", 1)])
-def test_a_method_under_way_hands_on_what_it_moved(move, count, kept, read):
-    code = PIPELINE.format(move=move, kept=kept, read=read)
-    assert len(said(code, "DEV103")) == count
-
-
 WARM_UP = """
 def warm_up(first: torch.Tensor):
     for card in range(torch.cuda.device_count()):
@@ -241,3 +216,21 @@ def collect(rows):
 def test_the_lists_of_a_comprehension_are_several(made, first, second, count):
     code = COLLECTED.format(made=made, first=first, second=second)
     assert len(said(code, "DEV101")) == count
+
+
+LENGTHS = """
+class Encoder(nn.Module):
+    def forward(self, rows):
+        words, lengths = rows
+        return np.sort(-lengths), words
+
+    def encode(self, words, sizes):
+        return self.forward((words.cuda(), {second}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("second", "count"), [("sizes[:3]", 0), ("np.array(sizes)", 0), ("torch.ones(3).cuda()", 1)]
+)
+def test_the_parts_of_a_tuple_need_not_all_be_tensors(second, count):
+    assert len(said(LENGTHS.format(second=second), "DEV401")) == count

@@ -273,13 +273,17 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
             yield Fed.HOST, None
         elif type(each) is Sequence:
             parts = each.items if each.items is not None else alternatives(each.any())
+            alike = all(type(part) is Tensor for part in parts)
             for part in parts:
                 if type(part) is Tensor:
-                    yield from _source(frame, part)
+                    yield from (s for s in _source(frame, part) if alike or s[0] not in _OF_TENSORS)
         elif type(each) is Tensor:
             yield from _source(frame, each)
         elif type(each) is Instance and each.tensor is not None:
             yield from _source(frame, each.tensor)  # a graph, where its tensors are
+
+
+_OF_TENSORS = (Fed.TENSOR, Fed.ROW)  # no part of `(rows, lengths)` need be one
 
 
 def _is_open(value: Value) -> bool:

@@ -129,7 +129,7 @@ def _given(frame: Frame, draft: MeetingDraft) -> Given | None:
 
 def _decide(frame: Frame, meetings: Meetings) -> None:
     """A move says where its source is not: what one branch brings to a device, and another leaves
-    as it was handed in, is not there where both go on.
+    as it was handed in, is not there where both go on. A callee out of sight may have brought it.
 
     `if wide: x = crop(x).to(device)`, `else: x = pad(x)`, and then `net(x)`
     """
@@ -154,6 +154,8 @@ def _decide(frame: Frame, meetings: Meetings) -> None:
 
 
 def _is_open(frame: Frame, tensor: Tensor) -> bool:
+    if tensor.traits & INDIRECT:
+        return False
     return not is_given_part(tensor) or comes_with_others(frame, tensor)
 
 

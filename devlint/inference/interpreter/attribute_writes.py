@@ -196,9 +196,13 @@ def _kept_value(
         note_place(info, value.place)
         if stateful(frame, value):
             info.note_part(name, value.place)
+            lineage = value.info.lineage() if value.info is not None else ()
+            info.places_itself |= any(each.places_itself for each in lineage)
         else:
             info.stateless.add(name)
         return as_submodule(info, value)
+    if type(value) is Instance and _is_parameter(value):
+        info.places_itself = True  # its class says where it is
     if isinstance(value, (Sequence, Mapping)) and frame.function is not None:
         inner = value.any()
         hidden = type(value) is Sequence and value.kind == "cache"
@@ -220,6 +224,12 @@ def _kept_value(
         elif not own:
             return _kept_container(info, frame, name, value, node, source)
     return value
+
+
+def _is_parameter(value: Instance) -> bool:
+    """A parameter of a class of the project, which may put it anywhere: `Sharded(nn.Parameter)`."""
+    classes = value.info.lineage() if value.info is not None else ()
+    return any("torch.nn.Parameter" in each.library_bases for each in classes)
 
 
 def _kept_container(

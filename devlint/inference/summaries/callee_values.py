@@ -122,7 +122,8 @@ def odd_branches(binding: Binding, tensor: Tensor) -> list[Tensor]:
     actual = binding.actuals.get(place) if type(place) is Variable else None
     if actual is None:
         return tensors_in(substitute(binding, tensor))
-    found = [t for t in tensors_in(actual) if t.place is not None]
+    whole = [v for v in alternatives(actual) if type(v) is Tensor]  # no part of another return
+    found = [t for t in whole or tensors_in(actual) if t.place is not None]
     scalar = tensor.traits & SCALAR  # what the callee computes of it
     return [Tensor(t.place, t.origin, t.traits & ~PARAMETER | scalar, t.evidence) for t in found]
 

@@ -386,6 +386,9 @@ def _operands(inside: Tensor, binding: Binding) -> list[Tensor]:
     """An operand of the callee, seen from the caller. What a module holds is on the default device
     by default, as long as nobody has moved the module."""
     found = odd_branches(binding, inside)
+    handed = binding.values.get(inside.evidence) if inside.evidence is not None else None
+    if type(handed) is Sequence and handed.kind == "tuple" and len({t.place for t in found}) > 1:
+        return []  # which of them it takes as one is open
     if inside.place not in binding.owners:
         return found
     return [
