@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+__all__ = ["cst"]
+
 
 @contextmanager
 def _light_dataclasses() -> Iterator[None]:
@@ -38,7 +40,7 @@ with _light_dataclasses():
     import libcst as cst
 
 
-def _each_below(kind: type, change: Callable[[type], None]) -> None:
+def _each_below(kind: Any, change: Callable[[type], None]) -> None:
     for each in kind.__subclasses__():
         change(each)
         _each_below(each, change)

@@ -75,7 +75,10 @@ def means_its_own(text: bytes, name: bytes) -> bool:
 
 
 _DEFINED = re.compile(rb"^([ \t]*)(?:def|class) (\w+)", re.M)
-_OF_IMPORTS = (re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*", re.M), re.compile(rb"\bimport\s*\([^)]*"))
+_OF_IMPORTS = (
+    re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*", re.M),
+    re.compile(rb"\bimport\s*\([^)]*"),
+)
 _WORD = re.compile(rb"\w+")
 _OWN = re.compile(rb"\b(?:self|cls)\.\Z")
 

@@ -109,10 +109,10 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
 
 def _is_replaced(frame: Frame, name: str, later: Iterable[AttributeWrite]) -> bool:
     """The attribute is assigned again in any case, by a statement of the method's own body."""
-    if frame.function is None or len(frame.outcome.exits) != 1:
+    suite = frame.function.node.body if frame.function is not None else None
+    if not isinstance(suite, cst.IndentedBlock) or len(frame.outcome.exits) != 1:
         return False
-    body = frame.function.node.body.body
-    own = [each for each in body if isinstance(each, cst.SimpleStatementLine)]
+    own = [each for each in suite.body if isinstance(each, cst.SimpleStatementLine)]
     nodes = [write.node for write in later if write.name == name]
     return any(found in nodes for line in own for found in every(line, cst.Attribute))
 
