@@ -38,7 +38,11 @@ with _light_dataclasses():
     import libcst as cst
 
 
+__all__ = ["cst"]
+
+
 def _each_below(kind: type, change: Callable[[type], None]) -> None:
+    each: type
     for each in kind.__subclasses__():
         change(each)
         _each_below(each, change)

@@ -33,4 +33,4 @@ Its modules:
     observing, places: the places of all values of a file, for who asks to see them
 """
 
-import devlint.nodes as _  # before anyone imports LibCST
+import devlint.nodes  # noqa: F401  # before anyone imports LibCST
