@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-__all__ = ["cst"]
-
 
 @contextmanager
 def _light_dataclasses() -> Iterator[None]:
@@ -40,7 +38,11 @@ with _light_dataclasses():
     import libcst as cst
 
 
-def _each_below(kind: Any, change: Callable[[type], None]) -> None:
+__all__ = ["cst"]
+
+
+def _each_below(kind: type, change: Callable[[type], None]) -> None:
+    each: type
     for each in kind.__subclasses__():
         change(each)
         _each_below(each, change)

@@ -75,10 +75,8 @@ def means_its_own(text: bytes, name: bytes) -> bool:
 
 
 _DEFINED = re.compile(rb"^([ \t]*)(?:def|class) (\w+)", re.M)
-_OF_IMPORTS = (
-    re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*", re.M),
-    re.compile(rb"\bimport\s*\([^)]*"),
-)
+_IMPORTING = re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*", re.M)
+_IN_BRACKETS = re.compile(rb"\bimport\s*\([^)]*")
 _WORD = re.compile(rb"\w+")
 _OWN = re.compile(rb"\b(?:self|cls)\.\Z")
 
@@ -92,7 +90,7 @@ def _defined(text: bytes) -> dict[bytes, bytes]:
 @lru_cache(maxsize=1024)
 def _imported(text: bytes) -> frozenset[bytes]:
     """The words of its imports."""
-    imports = (each for pattern in _OF_IMPORTS for each in pattern.findall(text))
+    imports = (each for pattern in (_IMPORTING, _IN_BRACKETS) for each in pattern.findall(text))
     return frozenset(word for each in imports for word in _WORD.findall(each))
 
 
