@@ -160,7 +160,8 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
 
 def _fallback(frame: Frame, function: Function, name: str) -> Placement:
     """Where a device is that is None, as far as the parameters say: `x.device`, `self.device`."""
-    node = fallback(function.node, name) if function.contains("None") else None
+    may_fall_back = any(function.unit.contains(f"{name} {word}") for word in ("is", "or"))
+    node = fallback(function.node, name) if may_fall_back else None
     return place_of(frame, frame.eval(node)) if isinstance(node, cst.Attribute) else None
 
 
