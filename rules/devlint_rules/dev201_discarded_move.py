@@ -42,6 +42,14 @@ def _is_of_parameter(move: Move) -> bool:
     )
 
 
+def _effect(move: Move) -> str:
+    """What the statement does without the move: `weight.copy_(new).to(device)` has written."""
+    before = receiver(move.site.node)
+    name = called_name(before) if isinstance(before, cst.Call) else ""
+    writes = name.endswith("_") and not name.endswith("__")
+    return f"`{name}` has done its work in place" if writes else ""
+
+
 def _advice(move: Move) -> str:
     name, call = move.subject.name, short(move.site.node)
     if _is_of_parameter(move):
@@ -70,11 +78,12 @@ def _check(facts: Facts) -> Iterator[Claim]:
             move.site,
             f"`{name}` is to be used where it was moved",
         )
+        though = move.made_elsewhere or _effect(move)
         assumed += assume_if(
-            bool(move.made_elsewhere),
+            bool(though),
             AssumptionKind.RESULT_IS_MOVED_IN_VAIN,
             move.site,
-            f"`{name}` is to be moved here, though {move.made_elsewhere}",
+            f"`{name}` is to be moved here, though {though}",
         )
         assumed += called(facts, move.site)
         yield Claim(
@@ -161,6 +170,7 @@ torch.zeros(1).cuda()  # starts the CUDA context; there is nothing to keep
 Only for receivers that are inferred to be tensors. Containers whose `.to` works in place
 (`BatchEncoding`, PyG `Data`, `PackedSequence` does not) are left alone, and so is what has
 attributes or methods that no tensor has, and the `to` of a class that a test makes for itself. A
-move to where the tensor is already does nothing, and is no finding; nor is one of a registered
+move to where the tensor is already does nothing, and is no finding; of a statement that writes in
+place (`x.copy_(y).to(device)`) it is `possible` only. Neither is one of a registered
 buffer to where an input of its module is, or one of what a function gave and nobody holds.""",
 )

@@ -188,3 +188,25 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(("method", "said"), [("place", 1), ("place_all", 0)])
 def test_what_nothing_in_an_application_calls_is_not_worth_a_remark(tmp_path, method, said):
     assert len(discarded(tmp_path, BUFFERS.format(method=method))) == said
+
+
+@pytest.mark.parametrize(
+    ("moved", "confidence"),
+    [
+        ("x.copy_(y).to(device)", "possible"),  # it has written, moved or not
+        ("x.mul(2).to(device)", "certain"),
+        ("x.to(device)", "certain"),
+    ],
+)
+def test_a_statement_that_writes_in_place_has_its_effect_without_the_move(moved, confidence):
+    found = check_text(f"""
+import torch
+
+
+def use(y: torch.Tensor, device: torch.device) -> torch.Tensor:
+    x = torch.zeros(3)
+    {moved}
+    return x * y.to(device)
+""")
+    (move,) = (finding for finding in found if finding.rule == "DEV201")
+    assert move.confidence.value == confidence
