@@ -759,3 +759,26 @@ def test_a_method_that_constructors_alone_call_runs_while_the_module_is_made(cal
     """
     calls = {"__init__": "None", "forward": "x"} | {caller: "self.mean_pose()"}
     assert len(host_reads(given(code.format(**calls)))) == count
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("np.zeros(n)", 0),  # a number is taken out of it, as `range` does
+        ("np.zeros((n, 3))", 0),
+        ("np.full(n, 3)", 0),
+        ("np.full(3, n)", 1),
+        ("np.zeros(x)", 1),  # several sizes: their array is read
+        ("np.array(n)", 1),
+    ],
+)
+def test_a_size_of_numpys_is_a_number(made, count):
+    code = f"""
+        import numpy as np
+
+        def run(labels: torch.Tensor):
+            x = labels.cuda()
+            n = x.max()
+            return {made}
+    """
+    assert len(host_reads(given(code))) == count

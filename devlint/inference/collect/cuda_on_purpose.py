@@ -128,6 +128,14 @@ def _is_brought_back(note: MentionNote) -> bool:
     return bool(name) and holds("brought-to-host", function.text, name)
 
 
+def device_beside(note: MentionNote) -> str:
+    """The device of an input that the same function goes by elsewhere: `x.device`."""
+    function = note.function
+    names = parameters_of(function) if function is not None else []
+    text = function.text if function is not None else ""
+    return next((f"{name}.device" for name in names if holds("device-read-of", text, name)), "")
+
+
 def device_at_hand(unit: Unit, note: MentionNote) -> str:
     """A device that the code has been given and that the mention passes by: that of a parameter or
     of the module, or the user's own option."""

@@ -2,9 +2,9 @@
 
 A choice of the device is such a sign, that the file leaves, or that the code around is given and
 passes by. From further away it is one only where most of the project leaves a choice: among files
-that demand CUDA one more is no exception. So it is with a choice of whoever runs the code, and with
-a module's method in a file that goes by the devices of tensors elsewhere, which could take that of
-its input.
+that demand CUDA one more is no exception. So it is with a choice of whoever runs the code, with a
+function that goes by the device of an input elsewhere, and with a module's method in a file that
+goes by the devices of tensors, which could take that of its input.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
     if mentions.offers_host or any(map(given.holds, functions(noted.function))):
         return True
     from_afar = (
-        (noted.in_module and mentions.takes_devices)
+        bool(cuda_on_purpose.device_beside(noted))
+        or (noted.in_module and mentions.takes_devices)
         or _is_asked_elsewhere(noted, mentions)
         or _is_run_on_host(unit, noted)
     )
@@ -72,11 +73,13 @@ class _GivenDevices:
 
 
 def _is_given_device(function: Function) -> bool:
-    """The function, or the constructor of its class, takes a device; or it reads its object's, or
-    the configuration's."""
+    """The function, or the constructor of its class, takes a device; or it reads the
+    configuration's, or its class the object's."""
     constructor = function.info.method("__init__") if function.info is not None else None
     made = cuda_on_purpose.parameters_of(constructor) if constructor is not None else []
     taken = (*cuda_on_purpose.parameters_of(function), *made)
+    if function.info is not None and function.info.contains("self.device"):
+        return True
     return any(holds("device-name", each) for each in taken) or any(
         holds("device-name", read.attr.value) and _is_owner(dotted(read.value))
         for read in every(function.node.body, cst.Attribute)

@@ -8,7 +8,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import ARRAY, HOST, NONE
 from devlint.inference.domain.placement import CUDA
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.tensors import MAYBE_SCALAR, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import generators
@@ -30,7 +30,7 @@ from devlint.inference.models.operands import (
 )
 from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.unification.meeting import meet
-from devlint.inference.program.events import ArrayTaken, HostReads, HostWaits
+from devlint.inference.program.events import ArrayTaken, HostReads, HostWaits, NumberTaken
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import shorten
@@ -85,10 +85,30 @@ def apply_call(
     return _computed(frame, node, name, known, operands, arguments)
 
 
+# The parameter that says how large an array of NumPy's is: a number is taken out of what stands
+# there, as `range` does. https://numpy.org/doc/stable/reference/generated/numpy.zeros.html
+_SIZES = {f"numpy.{name}": "shape" for name in ("zeros", "ones", "empty", "full")} | {
+    "numpy.eye": "N"
+}
+
+
+def _numbers(value: Value) -> list[Tensor]:
+    """The tensors in a size, `n` or `(n, 3)`, if all of them are 0-dim."""
+    parts = value.items if type(value) is Sequence and value.items is not None else [value]
+    found = [part for part in parts if type(part) is Tensor]
+    return found if all(part.traits & (SCALAR | MAYBE_SCALAR) for part in found) else []
+
+
 def _array(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
     """A function that reads its arguments on the host, and mostly makes an array of them."""
     is_numpy = name.startswith("numpy.") and name.rpartition(".")[2] not in NUMPY_DELEGATES
+    size = arguments.node(0, _SIZES[name]) if name in _SIZES else None
     for value, argument in arguments.all():
+        numbers = _numbers(value) if argument is size else []
+        for number in numbers:
+            frame.emit(NumberTaken(node, f"{shorten(node.func)}()", number, argument))
+        if numbers:
+            continue
         frame.emit(HostReads(node, shorten(node.func), value, argument))
         if is_numpy:
             frame.emit(ArrayTaken(node, shorten(node.func), value, argument))
