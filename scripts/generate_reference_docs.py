@@ -65,7 +65,8 @@ def cell(text: str) -> str:
 
 def command_section(name: str, command: click.Command) -> str:
     """Usage, description and options of a command."""
-    context = click.Context(command, info_name=name)
+    # the program's settings are its commands'; Click keeps the option for help of its first context
+    context = click.Context(command, info_name=name, **program.context_settings)
     usage = command.get_usage(context).removeprefix("Usage: ")
     help_text = inspect.cleandoc((command.help or "").partition("\b")[0]).strip()
     parts = [f"### `{name}`", "", "```text", " ".join(usage.split()), "```"]
