@@ -4,22 +4,7 @@ that is right, and the slip beside it that is not."""
 from __future__ import annotations
 
 import pytest
-from rule_checking import check_text
-
-from devlint.findings import Confidence
-
-PRELUDE = "import torch\nfrom torch import nn\n\n\n"
-
-
-def said(code: str, rule: str) -> list[str]:
-    """What a rule says by default."""
-    found = check_text(PRELUDE + code)
-    return [
-        each.message
-        for each in found
-        if each.rule == rule and each.confidence is not Confidence.POSSIBLE
-    ]
-
+from rule_checking import check_text, said
 
 PIPELINE = """
 class Pipeline:
@@ -120,7 +105,7 @@ class Net(nn.Module):
     [("x = self.drop(x, keeps)", 0), ("x = x.cpu()", 1)],
 )
 def test_a_callee_gets_what_one_return_gives_and_not_a_part_of_another(drop, count):
-    found = check_text(PRELUDE + TUPLES.format(drop=drop))
+    found = check_text(f"import torch\nfrom torch import nn\n\n\n{TUPLES.format(drop=drop)}")
     errors = [e for e in found if e.rule == "DEV103" and e.severity.value == "error"]
     assert len(errors) == count
 

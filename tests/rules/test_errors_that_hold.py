@@ -7,22 +7,7 @@ said.
 from __future__ import annotations
 
 import pytest
-from rule_checking import check_text
-
-from devlint.findings import Confidence
-
-PRELUDE = "import numpy as np\nimport torch\nfrom torch import nn\n\n\n"
-
-
-def said(code: str, rule: str) -> list[str]:
-    """What a rule says by default."""
-    found = check_text(PRELUDE + code)
-    return [
-        each.message
-        for each in found
-        if each.rule == rule and each.confidence is not Confidence.POSSIBLE
-    ]
-
+from rule_checking import said
 
 CENTERS = """
 def centers(boxes, other):
