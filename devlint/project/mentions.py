@@ -5,7 +5,7 @@ nothing in sight calls; and whether data sets move what they hold.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
 
@@ -42,8 +42,10 @@ def demands_cuda(text: bytes) -> bool | None:
     return False if _GOES_BY.search(text) is not None else None
 
 
-def is_majority(demanding: int, choosing: int) -> bool:
-    return demanding > max(choosing, 1)
+def most_demand_cuda(texts: Iterable[bytes]) -> bool:
+    """Whether files that demand CUDA outnumber those that leave a choice. One is no majority."""
+    found = [demands_cuda(text) for text in texts]
+    return found.count(True) > max(found.count(False), 1)
 
 
 _OFF = rb"False|false|None|null|0"
@@ -137,14 +139,13 @@ class Mentions:
 
     @cached_property
     def is_for_cuda(self) -> bool:
-        """Whether most files that place something demand CUDA: to do so is no exception there. One
-        file is no majority, and where there is too much to look through there is none."""
-        found = [
-            demands_cuda(text)
+        """Whether most files that place something demand CUDA: to do so is no exception there.
+        Where there is too much to look through, they do not."""
+        return most_demand_cuda(
+            text
             for file, text in self._texts.items()
             if file.suffix == ".py" and not TEST.search(file.relative_to(self.root).as_posix())
-        ]
-        return is_majority(found.count(True), found.count(False))
+        )
 
     @cached_property
     def is_application(self) -> bool:

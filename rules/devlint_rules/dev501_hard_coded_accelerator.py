@@ -329,9 +329,9 @@ Whether a program is meant for one kind of machine only, devlint cannot know; he
 has an option for it or falls back on `"cpu"`; the code around is given a device or reads
 `self.device` or `args.device`. Signs from further away count in a project that leaves a choice in
 more of its files than it demands CUDA in without one: a file that imports this one leaves it,
-however far away; its class moves something else only behind a question; it is a module's method,
-which has an input to go by, in a file that takes devices from tensors elsewhere. What the file
-imports itself says nothing. Code
+however far away; its class moves something else only behind a question; its function goes by the
+device of an input elsewhere; it is a module's method, which has an input to go by, in a file that
+takes devices from tensors elsewhere. What the file imports itself says nothing. Code
 named for CUDA, GPUs or Triton, by its function, class or file, and tests are left alone; so is the
 `.cuda()` of a module without parameters, which moves nothing. A file whose main part, or a set-up
 function (`initialize`, `setup_…`), fails where `torch.cuda.is_available()` is false is for CUDA, as

@@ -25,7 +25,7 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
-from devlint.project.mentions import demands_cuda, has_moving_data, is_majority, sets_option
+from devlint.project.mentions import has_moving_data, most_demand_cuda, sets_option
 from devlint.project.programs import SETS_DEFAULT
 from devlint.project.reaching import Reaching
 from devlint.project.source import ParsedFile
@@ -132,8 +132,7 @@ class Files:
         return runs and not any(file.path == "setup.py" for file in self.modules.values())
 
     def is_for_cuda(self) -> bool:
-        found = [demands_cuda(file.text.encode()) for file in self.modules.values()]
-        return is_majority(found.count(True), found.count(False))
+        return most_demand_cuda(file.text.encode() for file in self.modules.values())
 
     def settings(self, path: str) -> dict[str, str]:
         texts = {name: file.text for name, file in self.modules.items()}

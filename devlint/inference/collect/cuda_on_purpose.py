@@ -128,12 +128,10 @@ def _is_brought_back(note: MentionNote) -> bool:
     return bool(name) and holds("brought-to-host", function.text, name)
 
 
-def device_beside(note: MentionNote) -> str:
-    """The device of an input that the same function goes by elsewhere: `x.device`."""
-    function = note.function
-    names = parameters_of(function) if function is not None else []
-    text = function.text if function is not None else ""
-    return next((f"{name}.device" for name in names if holds("device-read-of", text, name)), "")
+def device_of_input(function: Function) -> str:
+    """The device of a parameter that a function goes by: `x.device`; "" where it goes by none."""
+    given, text = parameters_of(function), function.text
+    return next((f"{name}.device" for name in given if holds("device-read-of", text, name)), "")
 
 
 def device_at_hand(unit: Unit, note: MentionNote) -> str:
@@ -144,9 +142,9 @@ def device_at_hand(unit: Unit, note: MentionNote) -> str:
     for function in functions(note.function):
         if function.info is not None and function.info.is_module:
             return _of_module(function)
-        for name in parameters_of(function):
-            if holds("device-read-of", function.text, name):
-                return f"{name}.device"
+        device = device_of_input(function)
+        if device:
+            return device
     options = found("device-option-read", unit.source.text)
     is_option = holds("open-device-option", unit.source.text)
     return options[0] if options and is_option else ""

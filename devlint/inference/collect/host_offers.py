@@ -31,7 +31,7 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
     if mentions.offers_host or any(map(given.holds, functions(noted.function))):
         return True
     from_afar = (
-        bool(cuda_on_purpose.device_beside(noted))
+        (noted.function is not None and cuda_on_purpose.device_of_input(noted.function) != "")
         or (noted.in_module and mentions.takes_devices)
         or _is_asked_elsewhere(noted, mentions)
         or _is_run_on_host(unit, noted)

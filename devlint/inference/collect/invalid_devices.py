@@ -94,8 +94,7 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
         if any(_is_gpu(a) and _names_cuda(b) for a, b in ((left, right), (right, left))):
             _note(frame, node, Mistake.NO_SUCH_TYPE, shorten(node), "", inferred=True)
             return
-        is_left = type(left) is DeviceValue or _is_device(left)
-        device, other = (left, right) if is_left else (right, left)
+        device, other = (left, right) if _may_be_device(left) else (right, left)
         named = written_device(other) is not None
         text = type(other) is Const and type(other.value) is str
     elif isinstance(operator, (cst.In, cst.NotIn)) and type(right) is Sequence and right.items:
@@ -103,7 +102,7 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
         text = named
     else:
         return
-    if not text or not (type(device) is DeviceValue or _is_device(device)):
+    if not text or not _may_be_device(device):
         return
     never = isinstance(operator, (cst.Equal, cst.In))
     mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
@@ -117,6 +116,11 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
 def _is_device(value: Value) -> bool:
     """A `torch.device`, whichever of several it is, and no text."""
     return all(type(each) is DeviceValue and each.sure for each in alternatives(value))
+
+
+def _may_be_device(value: Value) -> bool:
+    """A `torch.device`, or what is one by its name."""
+    return type(value) is DeviceValue or _is_device(value)
 
 
 # Methods that others have as well as tensors: modules, lists, dicts, arrays, strings.

@@ -90,14 +90,14 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
     """What a method leaves in the attributes that it assigns."""
     registered = RegisteredModules(frame)
     own: dict[str, Value] = {}
-    writes = frame.outcome.writes
-    for number, (name, value, node, source, flags) in enumerate(writes):
+    last = _last_in_any_case(frame)
+    for number, (name, value, node, source, flags) in enumerate(frame.outcome.writes):
         left = [env[f"self.{name}"] for env in frame.outcome.exits if f"self.{name}" in env]
         moved = _moved_in_place(left)
         if moved is None and left and not any(_survives(value, final) for final in left):
             continue
-        if value is UNKNOWN and _is_replaced(frame, name, writes[number + 1 :]):
-            continue
+        if value is UNKNOWN and last.get(name, number) > number:
+            continue  # it is assigned again
         kept = _write_value(info, frame, registered, name, moved or latest(value), node, source)
         anew = info.notes.get(f"{name}*")
         if anew is not None and anew.node is node and not _may_be_there(info, name, flags):
@@ -107,14 +107,16 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
     frame.outcome.kept |= own
 
 
-def _is_replaced(frame: Frame, name: str, later: Iterable[AttributeWrite]) -> bool:
-    """The attribute is assigned again in any case, by a statement of the method's own body."""
-    suite = frame.function.node.body if frame.function is not None else None
-    if not isinstance(suite, cst.IndentedBlock) or len(frame.outcome.exits) != 1:
-        return False
-    own = [each for each in suite.body if isinstance(each, cst.SimpleStatementLine)]
-    nodes = [write.node for write in later if write.name == name]
-    return any(found in nodes for line in own for found in every(line, cst.Attribute))
+def _last_in_any_case(frame: Frame) -> dict[str, int]:
+    """By attribute that a method assigns several times, the number of the last write that it makes
+    in any case: by a statement of its own body, if it ends in one way only."""
+    writes, suite = frame.outcome.writes, frame.function.node.body if frame.function else None
+    is_several = len({write.name for write in writes}) < len(writes)
+    if not is_several or not isinstance(suite, cst.IndentedBlock) or len(frame.outcome.exits) != 1:
+        return {}
+    lines = (each for each in suite.body if isinstance(each, cst.SimpleStatementLine))
+    own = {found for line in lines for found in every(line, cst.Attribute)}
+    return {write.name: number for number, write in enumerate(writes) if write.node in own}
 
 
 def _may_be_there(info: ClassInfo, name: str, flags: frozenset[Flag]) -> bool:

@@ -28,7 +28,7 @@ from devlint.inference.models.operands import (
     operands_of,
     without_zero_dim,
 )
-from devlint.inference.models.sizes import show_numbers
+from devlint.inference.models.sizes import parts, show_numbers
 from devlint.inference.models.unification.meeting import meet
 from devlint.inference.program.events import ArrayTaken, HostReads, HostWaits, NumberTaken
 from devlint.inference.program.frames import Frame
@@ -92,11 +92,10 @@ _SIZES = {f"numpy.{name}": "shape" for name in ("zeros", "ones", "empty", "full"
 }
 
 
-def _numbers(value: Value) -> list[Tensor]:
+def _numbers(value: Value, node: cst.CSTNode) -> list[tuple[Tensor, cst.CSTNode]]:
     """The tensors in a size, `n` or `(n, 3)`, if all of them are 0-dim."""
-    parts = value.items if type(value) is Sequence and value.items is not None else [value]
-    found = [part for part in parts if type(part) is Tensor]
-    return found if all(part.traits & (SCALAR | MAYBE_SCALAR) for part in found) else []
+    found = [(part, at) for part, at in parts(value, node) if type(part) is Tensor]
+    return found if all(part.traits & (SCALAR | MAYBE_SCALAR) for part, _ in found) else []
 
 
 def _array(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
@@ -104,9 +103,9 @@ def _array(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Val
     is_numpy = name.startswith("numpy.") and name.rpartition(".")[2] not in NUMPY_DELEGATES
     size = arguments.node(0, _SIZES[name]) if name in _SIZES else None
     for value, argument in arguments.all():
-        numbers = _numbers(value) if argument is size else []
+        numbers = _numbers(value, argument) if argument is size else []
         for number in numbers:
-            frame.emit(NumberTaken(node, f"{shorten(node.func)}()", number, argument))
+            frame.emit(NumberTaken(node, f"{shorten(node.func)}()", *number))
         if numbers:
             continue
         frame.emit(HostReads(node, shorten(node.func), value, argument))

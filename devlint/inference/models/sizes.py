@@ -35,7 +35,7 @@ _KEYWORDS = frozenset({"dtype", "device", "out", "implicit"})
 def show_numbers(frame: Frame, node: cst.Call, known: Call, arguments: Arguments) -> None:
     """What stands for a size is a number, and so is what it was computed from."""
     for name, given in _given(known, arguments):
-        for value, argument in _parts(*given):
+        for value, argument in parts(*given):
             if not _is_spread(argument):
                 _show(frame, node, value, argument, name in _OPERANDS)
 
@@ -51,7 +51,7 @@ def _show(
             tensor.evidence.mark_number()
 
 
-def _parts(value: Value, node: cst.CSTNode) -> list[tuple[Value, cst.CSTNode]]:
+def parts(value: Value, node: cst.CSTNode) -> list[tuple[Value, cst.CSTNode]]:
     """`n` and `d` of `(n, d)`."""
     elements = node.elements if isinstance(node, (cst.Tuple, cst.List)) else ()
     items = value.items if type(value) is Sequence else None

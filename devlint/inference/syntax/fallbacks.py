@@ -21,9 +21,10 @@ def fallback(function: cst.FunctionDef | cst.Lambda, name: str) -> cst.BaseExpre
 
 def _fallbacks(body: cst.CSTNode, name: str) -> Iterator[cst.BaseExpression]:
     for choice in every(body, cst.If):
-        for assign in every(choice.body, cst.Assign):
-            if _asks(choice.test, name) and dotted(assign.targets[0].target) == name:
-                yield assign.value
+        if _asks(choice.test, name):
+            for assign in every(choice.body, cst.Assign):
+                if dotted(assign.targets[0].target) == name:
+                    yield assign.value
     for chosen in every(body, cst.IfExp):
         asked = _asks(chosen.test, name)
         if asked is not None and dotted(chosen.orelse if asked else chosen.body) == name:
