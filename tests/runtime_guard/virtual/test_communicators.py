@@ -131,7 +131,8 @@ with virtual_devices("cuda:2"):
 if rank == 1:
     print(json.dumps(found), flush=True)
     store.set("said", "yes")
-store.wait(["said"])
+else:
+    store.wait(["said"])  # the store ends with this rank, and not under the other one
 os._exit(0)  # gloo's threads sometimes abort the interpreter's teardown, after all is said
 """
 DUPLICATE = (
