@@ -219,3 +219,59 @@ class Encoder(nn.Module):
 )
 def test_the_parts_of_a_tuple_need_not_all_be_tensors(second, count):
     assert len(said(LENGTHS.format(second=second), "DEV401")) == count
+
+
+WRAPPED = """
+class Stack(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.parts = []
+        for size in sizes:
+            self.parts.append(nn.Linear(size, size))
+        around = []
+        for {names}:
+            around.append({around})
+        self.around = nn.Sequential(*around)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return self.around(x)
+
+
+class Residual(nn.Module):
+    def __init__(self, inner, size=3):
+        super().__init__()
+        self.inner = inner
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "around", "count"),
+    [
+        ("part in self.parts", "Residual(part)", 0),
+        ("size, part in zip(sizes, self.parts)", "Residual(inner=part)", 0),
+        ("part in self.parts", "Residual(None, part.in_features)", 1),
+    ],
+)
+def test_what_gets_each_module_of_a_list_may_register_it(names, around, count):
+    assert len(said(WRAPPED.format(names=names, around=around), "DEV206")) == count
+
+
+SCORED = """
+class Task(nn.Module):
+    def __init__(self, scores):
+        super().__init__()
+        self.scores = scores
+
+
+class Embedding(Task):
+    def __init__(self):
+        self.scores = [nn.Linear(3, 3)]
+        super().__init__({given})
+"""
+
+
+@pytest.mark.parametrize(("given", "count"), [("scores=self.scores", 0), ("None", 1)])
+def test_a_base_class_may_register_what_it_is_given(given, count):
+    assert len(said(SCORED.format(given=given), "DEV206")) == count
