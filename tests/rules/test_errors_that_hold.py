@@ -275,3 +275,16 @@ class Embedding(Task):
 @pytest.mark.parametrize(("given", "count"), [("scores=self.scores", 0), ("None", 1)])
 def test_a_base_class_may_register_what_it_is_given(given, count):
     assert len(said(SCORED.format(given=given), "DEV206")) == count
+
+
+OFFLOADED = """
+def offload(state):
+    kept = state.cuda().to("cpu", non_blocking=True).pin_memory()
+    {first}
+    return kept.sum()
+"""
+
+
+@pytest.mark.parametrize(("first", "count"), [("torch.cuda.synchronize()", 0), ("pass", 1)])
+def test_a_copy_without_waiting_is_pinned_already(first, count):
+    assert len(said(OFFLOADED.format(first=first), "DEV402")) == count
