@@ -101,7 +101,6 @@ def _settle_move(frame: Frame, note: MoveNote) -> None:
             target=note.target,
             of_module=of_module,
             discarded=note.discarded,
-            used_later=True,
             non_blocking=note.non_blocking,
             loop=loop_fact(frame, note.loop),
             invariant=invariant(note, of_module),
