@@ -288,3 +288,48 @@ def offload(state):
 @pytest.mark.parametrize(("first", "count"), [("torch.cuda.synchronize()", 0), ("pass", 1)])
 def test_a_copy_without_waiting_is_pinned_already(first, count):
     assert len(said(OFFLOADED.format(first=first), "DEV402")) == count
+
+
+BOTH_KINDS = """
+def to_torch(x):
+    if isinstance(x, np.ndarray):
+        return torch.from_numpy(x), True
+    return x, False
+
+
+def rotate(points, angle):
+    {first}
+    out = torch.matmul(points, torch.cos(angle))
+    return {given}
+
+
+def scaled(spec, mean):
+    if {test}:
+        return spec.exp() * mean
+    return np.exp(spec.sum(-1) + mean[:, None])
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        y = self.fc(x)
+        return rotate(y, y[0]), scaled(y, y[:, 0])
+"""
+ASKED = "points, is_array = to_torch(points)\n    angle, _ = to_torch(angle)"
+
+
+@pytest.mark.parametrize(
+    ("first", "given", "test", "count"),
+    [
+        (ASKED, "out.numpy() if is_array else out", "isinstance(spec, torch.Tensor)", 0),
+        (ASKED, "out.numpy()", "isinstance(spec, torch.Tensor)", 1),
+        (ASKED, "out", "mean.ndim > 1", 1),
+        ("pass", "out.numpy()", "isinstance(spec, torch.Tensor)", 1),
+    ],
+)
+def test_what_one_call_hands_in_is_of_one_kind(first, given, test, count):
+    code = BOTH_KINDS.format(first=first, given=given, test=test)
+    assert len(said(code, "DEV401")) == count
