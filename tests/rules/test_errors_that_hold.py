@@ -7,7 +7,7 @@ said.
 from __future__ import annotations
 
 import pytest
-from rule_checking import said
+from rule_checking import check_text, said
 
 CENTERS = """
 def centers(boxes, other):
@@ -333,3 +333,31 @@ ASKED = "points, is_array = to_torch(points)\n    angle, _ = to_torch(angle)"
 def test_what_one_call_hands_in_is_of_one_kind(first, given, test, count):
     code = BOTH_KINDS.format(first=first, given=given, test=test)
     assert len(said(code, "DEV401")) == count
+
+
+WRITTEN = """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+
+    def write(self, x):
+        return self.lin({given}).detach().numpy()
+
+    def forward(self, x):
+        return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "result", "severity"),
+    [
+        ("x", "self.lin(x)", "warning"),
+        ("x", "self.write(x)", "error"),
+        ("x.to(self.lin.weight.device)", "self.lin(x)", "error"),
+    ],
+)
+def test_a_module_may_be_brought_back_for_what_writes_it_down(given, result, severity):
+    usual = "import torch\nfrom torch import nn\n"
+    found = check_text(usual + WRITTEN.format(given=given, result=result))
+    assert [each.severity.value for each in found if each.rule == "DEV401"] == [severity]
