@@ -238,11 +238,11 @@ import torch
 
 
 def shifted(x):
-    return x + torch.zeros(3)
+    return x.cuda() + torch.zeros(3)
 
 
 def spread(x):
-    return shifted(x.cuda())
+    return shifted(x)
 
 
 def norm(x):
