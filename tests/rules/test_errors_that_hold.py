@@ -361,3 +361,20 @@ def test_a_module_may_be_brought_back_for_what_writes_it_down(given, result, sev
     usual = "import torch\nfrom torch import nn\n"
     found = check_text(usual + WRITTEN.format(given=given, result=result))
     assert [each.severity.value for each in found if each.rule == "DEV401"] == [severity]
+
+
+EMBEDDED = """
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.rows = nn.Parameter(torch.rand(3)).to(device)
+
+    def forward(self, x):
+        {first} = torch.cat((x, x))
+        return self.rows[:2]
+"""
+
+
+@pytest.mark.parametrize(("first", "count"), [("self.rows", 0), ("rows", 1)])
+def test_what_a_method_replaces_was_to_be_no_parameter(first, count):
+    assert len(said(EMBEDDED.format(first=first), "DEV203")) == count
