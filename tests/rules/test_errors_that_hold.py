@@ -378,3 +378,29 @@ class Net(nn.Module):
 @pytest.mark.parametrize(("first", "count"), [("self.rows", 0), ("rows", 1)])
 def test_what_a_method_replaces_was_to_be_no_parameter(first, count):
     assert len(said(EMBEDDED.format(first=first), "DEV203")) == count
+
+
+PAIRED = """
+from zoo import load
+from typing import Tuple
+
+
+def ones({pair}):
+    return torch.ones(3, device={name}.device)
+
+
+def encode(rows):
+    pair, _ = load(rows)
+    return ones(pair).numpy()
+
+
+print(encode(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("pair", "name", "count"),
+    [("pair: Tuple[torch.Tensor, torch.Tensor]", "pair", 0), ("args", "args", 1)],
+)
+def test_a_tuple_has_no_device_that_anybody_chose(pair, name, count):
+    assert len(said(PAIRED.format(pair=pair, name=name), "DEV401")) == count
