@@ -112,9 +112,9 @@ RULE = Rule(
     summary="The result of `t.to(...)`, `.cuda()` or `.cpu()` on a tensor is thrown away.",
     what="""\
 Reports a tensor's `.to(device)`, `.cuda()` or `.cpu()` whose result nobody keeps. It is an error
-where the tensor then meets what is where it should be, and in a function that is there to move, such
-as `to(self, device)`; else a warning. The operations that then meet the tensor where it was are in
-the trace, and no findings of their own.""",
+where the tensor then meets what is where it should be, and in a function that is there to move,
+such as `to(self, device)`; else a warning. The operations that then meet the tensor where it was
+are in the trace, and no findings of their own.""",
     why="""\
 `Tensor.to` returns a copy on the other device and leaves the tensor itself where it was. Only
 `Module.to` works in place, from which the mistake comes. The next operation meets the old tensor

@@ -69,7 +69,7 @@ def _by_writing(function: Function, move: MoveNote) -> str:
         if all(isinstance(target.target, cst.Subscript) for target in each.targets)
     ]
     is_written = _is_all(function, dotted(move.subject_node), written)
-    return "all that is done with it is to write it into what may be elsewhere" if is_written else ""
+    return "it is only written into others, which may be elsewhere" if is_written else ""
 
 
 def _is_all(function: Function, name: str, uses: list[cst.BaseExpression]) -> bool:
@@ -78,7 +78,8 @@ def _is_all(function: Function, name: str, uses: list[cst.BaseExpression]) -> bo
     body = function.node.body
     used = sum(dotted(each) == name for each in uses)
     bound = sum(dotted(each.target) == name for each in every(body, cst.AssignTarget))
-    return used > 0 and sum(each.value == name for each in every(body, cst.Name)) == used + bound + 1
+    named = sum(each.value == name for each in every(body, cst.Name))
+    return used > 0 and named == used + bound + 1
 
 
 def _by_reader(function: Function, move: MoveNote) -> str:
