@@ -35,7 +35,7 @@ class OpenFindings:
                 Assumption(kind.value, finding.location, message)
                 for kind, message in verdict.against
             )
-            severity = finding.severity if verdict.is_met else told.unmet or finding.severity
+            severity = finding.severity if verdict.is_shown else told.unmet or finding.severity
             yield replace(finding, severity=severity, assumptions=(*kept, *against))
 
     def callees(self, is_shown: Callable[[Finding], bool]) -> set[str]:

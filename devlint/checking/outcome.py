@@ -15,7 +15,7 @@ STAGES = ("parse", "inference", "rules", "locating")
 class Told:
     """A finding, and what calls have to hand in for it to hold, if it waits for that.
 
-    `unmet` is its severity where no call in sight does.
+    `unmet` is its severity where no call in sight shows it.
     """
 
     finding: Finding

@@ -17,11 +17,23 @@ from devlint.project.uses import RUN, TEST, means_its_own, texts_of, uses_in
 # A class of rows, and a move in it: `class Faces(Dataset):` … `return image.cuda()`.
 _ROWS = re.compile(rb"^class \w+\([^)\n]*[Dd]ata_?[Ss]et.*\n", re.M)
 _MOVE = re.compile(rb"\.cuda\(|\.to\([^)\n]*(?:cuda|device)")
+# A function, and all rows in it: `x = {k: v.to(device) for k, v in x.items()}` … `DataLoader(…)`.
+_FUNCTION = re.compile(rb"^(?:async )?def \w+\(.*\n", re.M)
+_ALL_MOVED = re.compile(rb"\.(?:cuda\(|to\([^)\n]*(?:cuda|device))[^)\n]*\) for ")
 
 
 def has_moving_data(text: bytes) -> bool:
-    """Whether a class of rows in a file moves them, or makes them somewhere."""
-    return any(_MOVE.search(_body_at(text, rows.end())) for rows in _ROWS.finditer(text))
+    """Whether a class of rows in a file moves them, or makes them somewhere; or a function moves
+    all that it makes loaders of."""
+    if any(_MOVE.search(_body_at(text, rows.end())) for rows in _ROWS.finditer(text)):
+        return True
+    functions = _FUNCTION.finditer(text) if _ALL_MOVED.search(text) is not None else ()
+    return any(_loads_moved(_body_at(text, function.end())) for function in functions)
+
+
+def _loads_moved(body: bytes) -> bool:
+    moved = _ALL_MOVED.search(body)
+    return moved is not None and 0 <= moved.end() < body.find(b"oader(")
 
 
 # What puts something on the card, whatever there is; and what goes by a device that it was given.

@@ -9,7 +9,8 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
-from devlint.inference.facts import Facts, Move, StepKind
+from devlint.inference.facts import Facts, Meeting, Move, StepKind
+from devlint.inference.syntax.attribute_moves import is_mover
 from devlint.inference.syntax.text import called_name
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume_if, called
@@ -61,19 +62,24 @@ def _advice(move: Move) -> str:
     return f"keep the result: `{name} = {call}`"
 
 
-def _uses(facts: Facts, move: Move) -> list[Note]:
+def _told(use: Meeting) -> Note:
     """Where the tensor meets what is where it should be."""
-    return [
-        Note(use.site, f"`{use.left.name}` meets `{use.right.name}`, on {place_of(use.right)}")
-        for use in uses_of_lost(facts, move)[:MAX_TWINS]
-    ]
+    return Note(use.site, f"`{use.left.name}` meets `{use.right.name}`, on {place_of(use.right)}")
+
+
+def _is_of_mover(move: Move) -> bool:
+    """It stands in a function that is there to move: whoever calls that needs it elsewhere."""
+    function = move.function.node if move.function is not None else None
+    return isinstance(function, cst.FunctionDef) and is_mover(function.name.value)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for move in lost_moves(facts):
         name, call = move.subject.name, short(move.site.node)
+        uses = uses_of_lost(facts, move)
+        is_needed = bool(uses) or _is_of_mover(move)
         assumed = assume_if(
-            not move.used_later,
+            not is_needed,
             AssumptionKind.RESULT_WAS_WANTED,
             move.site,
             f"`{name}` is to be used where it was moved",
@@ -88,11 +94,11 @@ def _check(facts: Facts) -> Iterator[Claim]:
         assumed += called(facts, move.site)
         yield Claim(
             move.site,
-            Severity.ERROR if move.used_later else Severity.WARNING,
+            Severity.ERROR if is_needed else Severity.WARNING,
             confidence_of(assumed),
             f"`{call}` returns a new tensor, which is thrown away: `{name}` stays where it was",
             advice=_advice(move),
-            trace=(*history(move.subject), *_uses(facts, move)),
+            trace=(*history(move.subject), *map(_told, uses[:MAX_TWINS])),
             fix=_fix(facts, move),
             applicability=Applicability.SAFE,
             assumptions=assumed,
@@ -106,8 +112,9 @@ RULE = Rule(
     summary="The result of `t.to(...)`, `.cuda()` or `.cpu()` on a tensor is thrown away.",
     what="""\
 Reports a tensor's `.to(device)`, `.cuda()` or `.cpu()` whose result nobody keeps. It is an error
-where the tensor is used afterwards, and a warning where it is not. The operations that then meet
-the tensor where it was are in the trace, and no findings of their own.""",
+where the tensor then meets what is where it should be, and in a function that is there to move,
+such as `to(self, device)`; else a warning. The operations that then meet the tensor where it was
+are in the trace, and no findings of their own.""",
     why="""\
 `Tensor.to` returns a copy on the other device and leaves the tensor itself where it was. Only
 `Module.to` works in place, from which the mistake comes. The next operation meets the old tensor

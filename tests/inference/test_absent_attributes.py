@@ -39,3 +39,25 @@ def test_an_attribute_that_others_set():
 def test_a_base_out_of_sight_may_set_it():
     code = "from zoo import Base\n" + ASKING.replace("{set}", "pass").replace("nn.Module", "Base")
     assert len(met(code)) == 1
+
+
+@pytest.mark.parametrize(
+    ("base", "held", "found"),
+    [("nn.Module", "probs", 0), ("Base, nn.Module", "probs", 1), ("nn.Module", "prob", 1)],
+)
+def test_where_it_would_be_says_nothing(base, held, found):
+    code = f"""
+from zoo import Base
+
+class Sampler({base}):
+    def __init__(self):
+        super().__init__()
+        self.{held} = torch.ones(3)
+        self.weight = nn.Parameter(torch.ones(3))
+
+    def draw(self):
+        rows = torch.zeros(2, dtype=torch.long, device=self.{{asked}}.device)
+        return self.{held}.index_select(0, rows)
+"""
+    asked = "prob" if held == "probs" else "weight"
+    assert len(met(code.format(asked=asked))) == found

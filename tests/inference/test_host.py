@@ -768,6 +768,8 @@ def test_a_method_that_constructors_alone_call_runs_while_the_module_is_made(cal
         ("np.zeros((n, 3))", 0),
         ("np.full(n, 3)", 0),
         ("np.full(3, n)", 1),
+        ("np.random.normal(size=n)", 0),
+        ("np.random.randint(3, size=n)", 1),
         ("np.zeros(x)", 1),  # several sizes: their array is read
         ("np.array(n)", 1),
     ],

@@ -167,3 +167,24 @@ def test_an_unconditional_cpu_stays_on_the_cpu():
     assert revealed('device = torch.device("cpu")\nreveal(torch.zeros(3, device=device))') == [
         "cpu"
     ]
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ('x.device.type in ("ipu", "xla")', 0),
+        ('x.device.type not in ["cpu", "cuda"]', 0),
+        ('x.device.type in ("cuda", "xpu")', 1),
+        ('x.device.type not in ("cpu", "mps")', 1),
+        ("x.device.type in others", 1),
+    ],
+)
+def test_the_type_of_a_device_is_one_of_several(test, found):
+    code = f"""
+def dense(x: torch.Tensor, others):
+    x = x.cuda()
+    if {test}:
+        return x + torch.ones(3)
+    return x
+"""
+    assert len(met(code)) == found

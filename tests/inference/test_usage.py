@@ -231,3 +231,33 @@ LOAD = """
 def test_a_load_that_a_script_does_not_call_is_left_over_and_a_library_s_is_not(main, names):
     facts = given(LOAD.format(main=main), {"train.py": "from main import other\nother(1)"})
     assert set(facts.left_over.values()) == names
+
+
+SHARED = """
+import torch
+
+
+def shifted(x):
+    return x.cuda() + torch.zeros(3)
+
+
+def spread(x):
+    return shifted(x)
+
+
+def norm(x):
+    return x / 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("user", "found"),
+    [
+        ("from net import norm, spread\nprint(norm(1), spread(2))\n", "error"),
+        ("from net import norm\nprint(norm(1))\n", "warning"),
+    ],
+)
+def test_what_only_a_function_that_nothing_calls_calls_is_not_called(tree, user, found):
+    root = tree({"net.py": SHARED, "train.py": user, "setup.py": "import setuptools"})
+    report = check([root / "net.py"], Config(root), load_rules())
+    assert [f.severity.value for f in report.findings if f.rule.startswith("DEV1")] == [found]

@@ -86,6 +86,9 @@ def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(tmp_path, m
     assert found.elsewhere("Net", tmp_path / "a.py")
 
 
+EACH = "{k: v.to(device) for k, v in x.items()}"
+
+
 @pytest.mark.parametrize(
     ("text", "moved"),
     [
@@ -95,6 +98,9 @@ def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(tmp_path, m
         ("class Rows(Dataset):\n    rows = 3\n\ndef train(x):\n    return x.cuda()\n", False),
         ("class Rows(Dataset):\n    def one(self):\n        return x.to(torch.long)\n", False),
         ("class Net(Module):\n    def one(self):\n        return x.cuda()\n", False),
+        (f"def load(x, device):\n    x = {EACH}\n    return DataLoader(Rows(x))\n", True),
+        (f"def run(x, device):\n    for x in DataLoader(x):\n        x = {EACH}\n", False),
+        (f"def load(x, device):\n    return {EACH}\n\ndef rows(x):\n    DataLoader(x)\n", False),
     ],
 )
 def test_a_data_set_that_moves_what_it_holds(tmp_path, text, moved):

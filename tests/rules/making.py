@@ -87,7 +87,6 @@ def move(text: Text, call: str, subject: Operand, **fields: object) -> Move:
         target=CUDA,
         of_module=False,
         discarded=False,
-        used_later=False,
         non_blocking=False,
         loop=None,
         invariant=False,

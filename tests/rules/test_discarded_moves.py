@@ -194,7 +194,7 @@ def test_what_nothing_in_an_application_calls_is_not_worth_a_remark(tmp_path, me
     ("moved", "confidence"),
     [
         ("x.copy_(y).to(device)", "possible"),  # it has written, moved or not
-        ("x.mul(2).to(device)", "certain"),
+        ("x.mul(2).to(device)", "likely"),
         ("x.to(device)", "certain"),
     ],
 )
@@ -210,3 +210,35 @@ def use(y: torch.Tensor, device: torch.device) -> torch.Tensor:
 """)
     (move,) = (finding for finding in found if finding.rule == "DEV201")
     assert move.confidence.value == confidence
+
+
+@pytest.mark.parametrize(
+    ("name", "use", "severity", "confidence"),
+    [
+        ("rows_of", "table[0] = rows", "warning", "possible"),
+        ("rows_of", "table[0].copy_(rows)", "warning", "possible"),
+        ("rows_of", "print(rows.sum())", "warning", "likely"),
+        ("to_device", "print(rows.sum())", "error", "certain"),
+        ("rows_of", "table += rows", "error", "certain"),
+        ("rows_of", "table[0] = rows + 1", "warning", "likely"),
+    ],
+)
+def test_it_is_an_error_where_it_is_shown_to_be_needed(name, use, severity, confidence):
+    found = check_text(f"""
+import torch
+
+
+def {name}(count: int, device: torch.device):
+    table = torch.zeros(2, count, device=device)
+    rows = torch.ones(count)
+    rows.to(device)
+    {use}
+    return table
+
+
+table = {name}(3, "cuda")
+""")
+    lost = [each for each in found if each.rule == "DEV201"]
+    assert [(each.severity.value, each.confidence.value) for each in lost] == [
+        (severity, confidence)
+    ]

@@ -7,7 +7,7 @@ said.
 from __future__ import annotations
 
 import pytest
-from rule_checking import said
+from rule_checking import check_text, said
 
 CENTERS = """
 def centers(boxes, other):
@@ -219,3 +219,188 @@ class Encoder(nn.Module):
 )
 def test_the_parts_of_a_tuple_need_not_all_be_tensors(second, count):
     assert len(said(LENGTHS.format(second=second), "DEV401")) == count
+
+
+WRAPPED = """
+class Stack(nn.Module):
+    def __init__(self, sizes):
+        super().__init__()
+        self.parts = []
+        for size in sizes:
+            self.parts.append(nn.Linear(size, size))
+        around = []
+        for {names}:
+            around.append({around})
+        self.around = nn.Sequential(*around)
+
+    def forward(self, x):
+        for part in self.parts:
+            x = part(x)
+        return self.around(x)
+
+
+class Residual(nn.Module):
+    def __init__(self, inner, size=3):
+        super().__init__()
+        self.inner = inner
+"""
+
+
+@pytest.mark.parametrize(
+    ("names", "around", "count"),
+    [
+        ("part in self.parts", "Residual(part)", 0),
+        ("size, part in zip(sizes, self.parts)", "Residual(inner=part)", 0),
+        ("part in self.parts", "Residual(None, part.in_features)", 1),
+    ],
+)
+def test_what_gets_each_module_of_a_list_may_register_it(names, around, count):
+    assert len(said(WRAPPED.format(names=names, around=around), "DEV206")) == count
+
+
+SCORED = """
+class Task(nn.Module):
+    def __init__(self, scores):
+        super().__init__()
+        self.scores = scores
+
+
+class Embedding(Task):
+    def __init__(self):
+        self.scores = [nn.Linear(3, 3)]
+        super().__init__({given})
+"""
+
+
+@pytest.mark.parametrize(("given", "count"), [("scores=self.scores", 0), ("None", 1)])
+def test_a_base_class_may_register_what_it_is_given(given, count):
+    assert len(said(SCORED.format(given=given), "DEV206")) == count
+
+
+OFFLOADED = """
+def offload(state):
+    kept = state.cuda().to("cpu", non_blocking=True).pin_memory()
+    {first}
+    return kept.sum()
+"""
+
+
+@pytest.mark.parametrize(("first", "count"), [("torch.cuda.synchronize()", 0), ("pass", 1)])
+def test_a_copy_without_waiting_is_pinned_already(first, count):
+    assert len(said(OFFLOADED.format(first=first), "DEV402")) == count
+
+
+BOTH_KINDS = """
+def to_torch(x):
+    if isinstance(x, np.ndarray):
+        return torch.from_numpy(x), True
+    return x, False
+
+
+def rotate(points, angle):
+    {first}
+    out = torch.matmul(points, torch.cos(angle))
+    return {given}
+
+
+def scaled(spec, mean):
+    if {test}:
+        return spec.exp() * mean
+    return np.exp(spec.sum(-1) + mean[:, None])
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        y = self.fc(x)
+        return rotate(y, y[0]), scaled(y, y[:, 0])
+"""
+ASKED = "points, is_array = to_torch(points)\n    angle, _ = to_torch(angle)"
+
+
+@pytest.mark.parametrize(
+    ("first", "given", "test", "count"),
+    [
+        (ASKED, "out.numpy() if is_array else out", "isinstance(spec, torch.Tensor)", 0),
+        (ASKED, "out.numpy()", "isinstance(spec, torch.Tensor)", 1),
+        (ASKED, "out", "mean.ndim > 1", 1),
+        ("pass", "out.numpy()", "isinstance(spec, torch.Tensor)", 1),
+    ],
+)
+def test_what_one_call_hands_in_is_of_one_kind(first, given, test, count):
+    code = BOTH_KINDS.format(first=first, given=given, test=test)
+    assert len(said(code, "DEV401")) == count
+
+
+WRITTEN = """
+class Layer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(3, 3)
+
+    def write(self, x):
+        return self.lin({given}).detach().numpy()
+
+    def forward(self, x):
+        return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "result", "severity"),
+    [
+        ("x", "self.lin(x)", "warning"),
+        ("x", "self.write(x)", "error"),
+        ("x.to(self.lin.weight.device)", "self.lin(x)", "error"),
+    ],
+)
+def test_a_module_may_be_brought_back_for_what_writes_it_down(given, result, severity):
+    usual = "import torch\nfrom torch import nn\n"
+    found = check_text(usual + WRITTEN.format(given=given, result=result))
+    assert [each.severity.value for each in found if each.rule == "DEV401"] == [severity]
+
+
+EMBEDDED = """
+class Net(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.rows = nn.Parameter(torch.rand(3)).to(device)
+
+    def forward(self, x):
+        {first} = torch.cat((x, x))
+        return self.rows[:2]
+"""
+
+
+@pytest.mark.parametrize(("first", "count"), [("self.rows", 0), ("rows", 1)])
+def test_what_a_method_replaces_was_to_be_no_parameter(first, count):
+    assert len(said(EMBEDDED.format(first=first), "DEV203")) == count
+
+
+PAIRED = """
+from zoo import load
+from typing import Tuple
+
+
+def ones({pair}):
+    return torch.ones(3, device={name}.device)
+
+
+def encode(rows):
+    pair, _ = load(rows)
+    return ones(pair).numpy()
+
+
+print(encode(3))
+"""
+
+
+@pytest.mark.parametrize(
+    ("pair", "name", "count"),
+    [("pair: Tuple[torch.Tensor, torch.Tensor]", "pair", 0), ("args", "args", 1)],
+)
+def test_a_tuple_has_no_device_that_anybody_chose(pair, name, count):
+    assert len(said(PAIRED.format(pair=pair, name=name), "DEV401")) == count

@@ -6,7 +6,8 @@
         return rows
 
 Nothing is out of place where every call is `self.rows_of(array).to(self.device)`, nor where the
-method that reads an attribute moves it first.
+method that reads an attribute moves it first, nor where a tensor is only written into another one:
+`table[i] = rows` copies from any device.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from devlint.inference.program.events import MoveNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.attribute_moves import is_mover
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import called_name, dotted, every
 
 
 class _Lost:
@@ -39,6 +40,8 @@ def settle(unit: Unit) -> None:
     moves = unit.facts.moves
     for number, function, move in unit.kept(_Lost).noted:
         reason = _by_callers(unit, function, move) or _by_reader(function, move)
+        reason = reason or _by_writing(function, move)
+        reason = reason or _by_writing(function, move)
         if reason:
             moves[number] = moves[number]._replace(made_elsewhere=reason)
 
@@ -50,14 +53,33 @@ def _by_callers(unit: Unit, function: Function, move: MoveNote) -> str:
     calls = function.callers
     if not calls or "." in name or not all(call.node in unit.moved_calls for call in calls):
         return ""
-    body = function.node.body
-    given = sum(
-        each.value is not None and dotted(each.value) == name for each in every(body, cst.Return)
-    )
-    bound = sum(dotted(each.target) == name for each in every(body, cst.AssignTarget))
-    read = sum(each.value == name for each in every(body, cst.Name))
-    is_given_back = given > 0 and read == given + bound + 1
+    returns = every(function.node.body, cst.Return)
+    given = [each.value for each in returns if each.value is not None]
+    is_given_back = _is_all(function, name, given)
     return f"all that call `{function.name}` move what it gives" if is_given_back else ""
+
+
+def _by_writing(function: Function, move: MoveNote) -> str:
+    """The function does nothing more with the tensor than to write it into others."""
+    calls = every(function.node.body, cst.Call)
+    written = [each.args[0].value for each in calls if called_name(each) == "copy_" and each.args]
+    written += [
+        each.value
+        for each in every(function.node.body, cst.Assign)
+        if all(isinstance(target.target, cst.Subscript) for target in each.targets)
+    ]
+    is_written = _is_all(function, dotted(move.subject_node), written)
+    return "it is only written into others, which may be elsewhere" if is_written else ""
+
+
+def _is_all(function: Function, name: str, uses: list[cst.BaseExpression]) -> bool:
+    """Some of these are what a function has by a name, and it reads that nowhere else but for one
+    move."""
+    body = function.node.body
+    used = sum(dotted(each) == name for each in uses)
+    bound = sum(dotted(each.target) == name for each in every(body, cst.AssignTarget))
+    named = sum(each.value == name for each in every(body, cst.Name))
+    return used > 0 and named == used + bound + 1
 
 
 def _by_reader(function: Function, move: MoveNote) -> str:

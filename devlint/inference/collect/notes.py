@@ -101,7 +101,6 @@ def _settle_move(frame: Frame, note: MoveNote) -> None:
             target=note.target,
             of_module=of_module,
             discarded=note.discarded,
-            used_later=True,
             non_blocking=note.non_blocking,
             loop=loop_fact(frame, note.loop),
             invariant=invariant(note, of_module),
@@ -257,16 +256,29 @@ def _read(frame: Frame, note: HostReadNote) -> HostRead:
         message = "each step of the long way to here is as it seems"
         kind_of = AssumptionKind.LONG_STORY_HOLDS
         assumed = (*assumed, at(frame, kind_of, note.node, message))
+    home = module_homes.own_home(frame, note.tensor)
+    if home is not None and _may_be_for_export(frame):
+        message = "the module is on an accelerator when it gets here"
+        assumed = (*assumed, at(frame, AssumptionKind.MODULE_IS_MOVED, note.node, message))
     return HostRead(
         site=frame.site(note.node),
         sink=note.sink,
         operand=shown,
         assumptions=assumed,
         caught=note.caught,
-        given=call_contexts.given(frame, note.tensor, waits=note.waits)
-        or module_homes.own_home(frame, note.tensor),
+        given=call_contexts.given(frame, note.tensor, waits=note.waits) or home,
         of_list=note.of_list,
     )
+
+
+def _may_be_for_export(frame: Frame) -> bool:
+    """A method that no framework calls, nor its own class, and that has nothing to do with devices:
+    whoever calls it may have brought the module to the host, to write down what it has."""
+    function, info = frame.function, frame.info
+    if function is None or info is None or holds("framework-method", function.name):
+        return False
+    is_called = any(f"self.{function.name}(" in each.text for each in info.lineage())
+    return not (is_called or function.says("device-minding-text"))
 
 
 def _waiting_read(frame: Frame, note: HostReadNote) -> Iterator[HostRead]:

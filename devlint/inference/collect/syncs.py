@@ -307,6 +307,7 @@ def _beside(value: Value, tensor: Tensor) -> tuple[Value, ...]:
 def _is_of_array(frame: Frame, tensor: Tensor) -> bool:
     """It is, or was computed of, an input that a test says is no tensor here, or of which a part is
     none: parts of one object are of one kind. `y = x.clone() if torch.is_tensor(x) else x.copy()`
+    So are the inputs of one call that nothing declares: `scaled(x, std)`.
     """
     input_place = tensor.place
     if type(input_place) is not Variable or input_place.kind is not VariableKind.INPUT:
@@ -314,7 +315,20 @@ def _is_of_array(frame: Frame, tensor: Tensor) -> bool:
     arrays = {is_no_tensor(fact) for fact in (*tensor.when, *frame.state.when)} - {""}
     asked = (frame.state.env.get(NO_TENSOR + path, UNKNOWN) for path in arrays)
     places = {v.place for value in asked for v in alternatives(value) if type(v) is Tensor}
-    return input_place in places or input_place.name in arrays
+    if input_place in places or input_place.name in arrays:
+        return True
+    own = frame.function.parameters if frame.function is not None else ()
+    return not tensor.is_declared and any(
+        each.name in arrays or _was_array(frame, each.name) for each in own
+    )
+
+
+def _was_array(frame: Frame, parameter: str) -> bool:
+    """On this path the function has made a tensor of what it was handed."""
+    held = alternatives(frame.state.env.get(parameter, UNKNOWN))
+    found = [v for v in held if type(v) is not Tensor or not exclude(v.when, frame.state.when)]
+    is_told = 0 < len(found) < len(held)  # on another one it had no need to
+    return is_told and all(type(v) is Tensor and v.was_converted for v in found)
 
 
 def _is_being_made(frame: Frame, tensor: Tensor) -> bool:

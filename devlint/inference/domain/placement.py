@@ -10,7 +10,7 @@ import enum
 from dataclasses import dataclass
 from typing import TypeAlias
 
-ACCELERATORS = frozenset({"cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "musa"})
+ACCELERATORS = frozenset({"cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "ipu", "musa"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ class Move(NamedTuple):
     target: Placement
     of_module: bool  # Module.to: in place
     discarded: bool  # the result is thrown away
-    used_later: bool  # with `discarded`: the subject is read afterwards in the function
     non_blocking: bool
     loop: Loop | None  # the innermost loop
     invariant: bool  # the subject and the target do not change in that loop

@@ -18,6 +18,7 @@ from devlint.inference.interpreter import contract_places, contracts
 from devlint.inference.interpreter.movers import where_read
 from devlint.inference.models.devices import written_device
 from devlint.inference.models.module_places import baked
+from devlint.inference.models.python_functions import may_have
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import interpreter_of, running_methods
@@ -117,12 +118,14 @@ def _written_so_far(info: ClassInfo, name: str) -> Value | None:
 
 
 def unassigned_attribute(info: ClassInfo, name: str) -> Value:
-    """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own."""
+    """An attribute of a module that nothing in sight assigns: perhaps a tensor of its own, set by
+    what is out of sight."""
     if any(name in ancestor.writers for ancestor in info.lineage()):
         return UNKNOWN  # by a method that is being inferred
     held = info.cache.get(name)
     if held is None:
-        held = Tensor(info.variable, None, 0, Evidence()) if info.is_module else UNKNOWN
+        is_tensor = info.is_module and may_have(info, name)
+        held = Tensor(info.variable, None, 0, Evidence()) if is_tensor else UNKNOWN
         info.cache[name] = held
     return held
 

@@ -42,8 +42,9 @@ def compare(operator: cst.BaseCompOp, left: Value, right: Value) -> bool | None:
     if equal or isinstance(operator, cst.NotEqual):
         answer = _equal(left, right)
         return answer if answer is None or equal else not answer
-    if isinstance(operator, (cst.In, cst.NotIn)) and type(left) is Const:
-        return _contains(operator, left, right)
+    if isinstance(operator, (cst.In, cst.NotIn)):
+        answer = _contains(left, right)
+        return answer if answer is None or isinstance(operator, cst.In) else not answer
     return None
 
 
@@ -110,15 +111,18 @@ def _equal(left: Value, right: Value) -> bool | None:
     return None
 
 
-_OTHERS = frozenset({"cpu", "meta", "mps", "xpu", "npu", "hpu", "mlu", "musa", "xla"})
+_OTHERS = frozenset({"cpu", "meta", "mps", "xpu", "npu", "hpu", "ipu", "mlu", "musa", "xla"})
 
 
 def _device_of(value: Value) -> Placement:
     return value.place if type(value) is DeviceValue else written_device(value)
 
 
-def _contains(operator: cst.BaseCompOp, left: Const, right: Value) -> bool | None:
-    if type(right) is DeviceValue and isinstance(left.value, str):
-        found = _equal(DeviceValue(right.place), left)
-        return found if found is None or isinstance(operator, cst.In) else not found
-    return None
+def _contains(left: Value, right: Value) -> bool | None:
+    """`"cuda" in device`, `device.type in ("mps", "xla")`."""
+    if type(right) is DeviceValue and type(left) is Const and isinstance(left.value, str):
+        return _equal(DeviceValue(right.place), left)
+    if type(right) is not Sequence or right.items is None or type(left) not in (DeviceValue, Const):
+        return None
+    answers = {_equal(left, item) for item in right.items}
+    return True if True in answers else None if None in answers else False

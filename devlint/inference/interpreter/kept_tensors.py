@@ -36,7 +36,7 @@ from devlint.inference.syntax.text import code, every
 def kept_tensor(
     info: ClassInfo, frame: Frame, name: str, value: Tensor, node: cst.CSTNode, source: cst.CSTNode
 ) -> Value:
-    if value.traits & NON_LEAF:
+    if value.traits & NON_LEAF and not _is_replaced(info, frame, name):
         frame.emit(NonLeafUsed(value, "attribute", node))
     if (
         value.traits & PARAMETER
@@ -106,6 +106,12 @@ def kept_tensor(
         )
     origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")
     return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+
+def _is_replaced(info: ClassInfo, frame: Frame, name: str) -> bool:
+    """Another method puts something else there, which it could not in the place of a parameter."""
+    writers = {method for each in info.lineage() for method in each.writers.get(name, ())}
+    return bool(writers - {method_name(frame)})
 
 
 def _other_way(

@@ -90,6 +90,7 @@ def apply_call(
 _SIZES = {f"numpy.{name}": "shape" for name in ("zeros", "ones", "empty", "full")} | {
     "numpy.eye": "N"
 }
+_MULTIPLYING = {"numpy.random.randint", "numpy.random.choice"}  # `np.prod(size)`
 
 
 def _numbers(value: Value, node: cst.CSTNode) -> list[tuple[Tensor, cst.CSTNode]]:
@@ -102,6 +103,8 @@ def _array(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Val
     """A function that reads its arguments on the host, and mostly makes an array of them."""
     is_numpy = name.startswith("numpy.") and name.rpartition(".")[2] not in NUMPY_DELEGATES
     size = arguments.node(0, _SIZES[name]) if name in _SIZES else None
+    if name.startswith("numpy.random.") and name not in _MULTIPLYING:
+        size = arguments.keywords.get("size", (None, None))[1]
     for value, argument in arguments.all():
         numbers = _numbers(value, argument) if argument is size else []
         for number in numbers:

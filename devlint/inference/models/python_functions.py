@@ -159,11 +159,15 @@ def has_attribute(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     owner, name = arguments.get(0, "obj"), arguments.get(1, "name")
     if type(owner) is not Instance or owner.info is None or type(name) is not Const:
         return HOST
-    lineage = owner.info.lineage()
+    return HOST if may_have(owner.info, str(name.value)) else FALSE
+
+
+def may_have(info: ClassInfo, name: str) -> bool:
+    """An object has an attribute, or a part of its class is out of sight, which may set it."""
+    lineage = info.lineage()
     bases = [base for each in lineage for base in each.bases if type(base) is not ClassInfo]
-    if any(type(b) is not External or b.name not in _PLAIN_BASES for b in bases):
-        return HOST
-    return HOST if any(_may_set(each, str(name.value)) for each in lineage) else FALSE
+    is_open = any(type(b) is not External or b.name not in _PLAIN_BASES for b in bases)
+    return is_open or any(_may_set(each, name) for each in lineage)
 
 
 def _may_set(info: ClassInfo, name: str) -> bool:

@@ -63,7 +63,7 @@ from devlint.knowledge import Agreement, Call, Result
 _VIEWS = frozenset(
     {"view", "reshape", "size", "dim", "numel", "squeeze", "unsqueeze", "detach", "expand"}
     | {"permute", "transpose", "flatten", "narrow", "t", "chunk", "split", "is_pinned", "data_ptr"}
-    | {"contiguous"}
+    | {"contiguous", "pin_memory"}  # such a copy lands in pinned memory
 )
 
 

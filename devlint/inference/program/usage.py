@@ -34,7 +34,7 @@ def left_over(function: Function) -> str:
     unnamed = usage.unnamed_of(names)
     if unnamed:
         return unnamed if usage.is_used_besides(names) else ""
-    return next((name for name in names if not usage.is_reached(name)), "")
+    return usage.unreached_of(names)
 
 
 def uncalled(function: Function) -> str:
@@ -43,11 +43,11 @@ def uncalled(function: Function) -> str:
     called by who names it, unless `nn.Module` has it, too."""
     names = _names_to_call(function)
     usage, importer = function.unit.kept(_Usage), function.unit.context.importer
-    unnamed = usage.unnamed_of(names)
-    if not unnamed or (importer is not None and importer.is_application()):
-        return unnamed
-    is_own = unnamed == function.outermost.name
-    return unnamed if is_own and usage.is_used_besides(names) else ""
+    unused = usage.unnamed_of(names) or usage.unreached_of(names)
+    if not unused or (importer is not None and importer.is_application()):
+        return unused
+    is_own = unused == function.outermost.name
+    return unused if is_own and usage.is_used_besides(names) else ""
 
 
 def _names_to_call(function: Function) -> list[str]:
@@ -127,6 +127,10 @@ class _Usage:
     def unnamed_of(self, names: Iterable[str]) -> str:
         """The first of some names that nothing in sight names; "" without one."""
         return next((name for name in names if self.is_unnamed(name)), "")
+
+    def unreached_of(self, names: Iterable[str]) -> str:
+        """The first of some names that only what nothing uses names; "" without one."""
+        return next((name for name in names if not self.is_reached(name)), "")
 
     def is_used_besides(self, names: Iterable[str]) -> bool:
         """The file runs itself, or the project names others of it than these."""

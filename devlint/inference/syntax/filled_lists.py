@@ -4,7 +4,8 @@
         ys.append(x)
     self.layers = nn.ModuleList(xs)
 
-`ys` gets what is in `xs`, and so does the constructor.
+`ys` gets what is in `xs`, and so does the constructor. One that gets each element of a list gets
+the list, too: `for x in xs: parts.append(Wrapped(x))`.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ class FilledLists:
 
     def __init__(self, body: cst.BaseSuite) -> None:
         self._handed: set[str] = set()
+        self._handed_whole: set[str] = set()  # `x` of `Wrapped(x)`, and not of `Wrapped(x.size)`
         self._filling: dict[str, list[_Suite]] = {}
         self._over: dict[str, list[_Suite]] = {}  # of loops, by what they go over
         inside: list[cst.CSTNode] = [body]
@@ -38,14 +40,21 @@ class FilledLists:
             inside += parts(node)
             if type(node) is cst.For or type(node) is cst.FunctionDef:
                 self._read(node)
-            elif type(node) is cst.Call and _is_constructor(dotted(node.func)):
+            elif type(node) is cst.CompFor:
+                self._note_loop(node, _Suite())
+            elif type(node) is cst.Call and _is_constructor(node.func):
                 for argument in node.args:
                     self._handed.update(names_in(argument.value))
+                    self._handed_whole.add(dotted(argument.value))
 
     def hand_on(self, names: Iterable[str]) -> bool:
         """A constructor gets one of these lists, or one that is filled alike."""
         held = set(names)
-        return not self._handed.isdisjoint(held | self._filled_alike(held))
+        elements = {t for name in held for suite in self._over.get(name, ()) for t in suite.targets}
+        return not (
+            self._handed.isdisjoint(held | self._filled_alike(held))
+            and self._handed_whole.isdisjoint(elements)
+        )
 
     def _filled_alike(self, held: set[str]) -> set[str]:
         """Other lists that get whatever is in one of these: `for x in xs: ys.append(x)`, or
@@ -68,9 +77,12 @@ class FilledLists:
         for filled in suite.elements:
             self._filling.setdefault(filled, []).append(suite)
         if isinstance(node, cst.For):
-            suite.targets = frozenset(names_in(node.target))
-            for name in names_in(node.iter):
-                self._over.setdefault(name, []).append(suite)
+            self._note_loop(node, suite)
+
+    def _note_loop(self, loop: cst.For | cst.CompFor, suite: _Suite) -> None:
+        suite.targets = frozenset(names_in(loop.target))
+        for name in names_in(loop.iter):
+            self._over.setdefault(name, []).append(suite)
 
 
 def _appended(suite: cst.BaseSuite) -> Iterator[tuple[str, str]]:
@@ -85,5 +97,7 @@ def _appended(suite: cst.BaseSuite) -> Iterator[tuple[str, str]]:
                 yield dotted(call.func.value), element.value
 
 
-def _is_constructor(callee: str) -> bool:
-    return callee.rpartition(".")[2].lstrip("_")[:1].isupper()
+def _is_constructor(callee: cst.BaseExpression) -> bool:
+    """A class, or that of a base: `super().__init__(layers)`."""
+    name = callee.attr.value if isinstance(callee, cst.Attribute) else dotted(callee)
+    return name == "__init__" or name.lstrip("_")[:1].isupper()

@@ -225,8 +225,7 @@ def _lost_move(facts: Facts, meeting: Meeting) -> Move | None:
     for move in lost_moves(facts):
         subject = move.subject
         if (
-            move.used_later
-            and subject.name == odd.name
+            subject.name == odd.name
             and move.target == meeting.right.placement
             and [step.site.node for step in subject.steps] == begun
         ):

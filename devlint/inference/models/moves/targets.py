@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, DeviceValue, Host
 from devlint.inference.domain.placement import CPU, Device, Placement
 from devlint.inference.domain.tensors import Tensor
@@ -91,7 +92,9 @@ def chosen(frame: Frame, node: cst.CSTNode | None) -> Placement:
         out_of_sight = is_device and not called.startswith("torch.")
         return named_device(frame, shorten(node)).place if out_of_sight else None
     path = dotted(node) if node is not None else ""
-    last = path.rpartition(".")[2].lower()
+    owner, _, last = path.lower().rpartition(".")
+    if owner and type(frame.lookup(path.partition(".")[0])) is Sequence:
+        return None  # a tuple has none: its annotation is wrong, and nobody chose its device
     if "device" not in last and "gpu" not in last and "rank" not in last and last != "dev":
         return None
     return named_device(frame, path).place
