@@ -331,7 +331,7 @@ def _is_open(assumed: list[Assumption]) -> bool:
 def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption:
     """The assumption that an input is on an accelerator, for which some uses of it speak."""
     measured = sink.endswith("pack_padded_sequence") and _is_measured(frame, tensor)
-    if measured or (sink != ".numpy()" and _is_gradient(tensor)):
+    if measured or (sink != ".numpy()" and _is_gradient(tensor)) or _was_brought(tensor):
         message = "{} is where the model is"
         return of_value(frame, AssumptionKind.CALLER_IS_ACCELERATED, tensor, message)
     if sink.endswith("pack_padded_sequence") and _is_of_batch(frame, tensor):
@@ -342,6 +342,14 @@ def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption
         return of_value(frame, AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE, tensor, message)
     message = "callers hand in {} on an accelerator"
     return of_value(frame, AssumptionKind.INPUT_MAY_BE_ACCELERATED, tensor, message)
+
+
+def _was_brought(tensor: Tensor) -> bool:
+    """It is made of what was brought to where the input is: `net(x.to(net.device))`. Whoever writes
+    that counts with a device."""
+    steps = tensor.origin.chain() if tensor.origin is not None else ()
+    whole = (each for step in steps for each in (step.within or step).chain())
+    return bool(tensor.traits & INDIRECT) and any(each.kind is StepKind.MOVED for each in whole)
 
 
 def _is_promised(frame: Frame, tensor: Tensor) -> bool:
@@ -355,11 +363,15 @@ def _is_promised(frame: Frame, tensor: Tensor) -> bool:
     return any(type(p.value) in (Tensor, Mapping) for p in own) and not is_for_host(frame)
 
 
+_OF_CALLERS = SHOWN_BY_CALLS | {AssumptionKind.CALLER_IS_ACCELERATED}
+
+
 def _of_output(
     frame: Frame, node: cst.CSTNode, tensor: Tensor, assumed: list[Assumption]
 ) -> Iterator[Assumption]:
     """What has to be assumed of what came back from a callee out of sight."""
-    of_input = {each.kind for each in assumed} <= SHOWN_BY_CALLS and is_model_output(frame, tensor)
+    of_callers = {each.kind for each in assumed} <= _OF_CALLERS
+    of_input = of_callers and is_model_output(frame, tensor)
     if of_input or (strength(assumed) == 2 and is_output(frame, tensor)):
         message = "the callee that returns it is a model, by its name"
         yield at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)
