@@ -819,3 +819,23 @@ def test_what_is_brought_to_a_model_comes_back_from_there(place, confidence):
     """
     reads = host_reads(given(code))
     assert all(read.endswith(confidence) for read in reads) and (reads or not place)
+
+
+@pytest.mark.parametrize("name", ["to_ranks", "convert", "ranked"])
+@pytest.mark.parametrize("read", ["np.argsort(rows)", "rows.detach().numpy().argsort()"])
+@pytest.mark.parametrize(("place", "confidence"), [("rows.device", "likely"), ("'cpu'", "")])
+def test_what_goes_back_to_where_a_value_was_says_that_it_may_be_elsewhere(
+    name, read, place, confidence
+):
+    code = f"""
+    import numpy as np
+
+    class Ranks:
+        def {name}(self, rows):
+            return torch.from_numpy({read}).to({place})
+    """
+    reads = host_reads(given(code))
+    if confidence:
+        assert [each.split()[-1] for each in reads] == [confidence]
+    else:
+        assert "np." not in read or not any(each.endswith("likely") for each in reads)

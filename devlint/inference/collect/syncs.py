@@ -45,7 +45,7 @@ from devlint.inference.program.events import (
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.predicates import NO_TENSOR, is_no_tensor
 from devlint.inference.program.traffic import HostCopies, HostInputs
-from devlint.inference.syntax.text import called_name, dotted, every, shorten
+from devlint.inference.syntax.text import called_name, dotted, every, names_in, shorten
 
 _GUESSED = frozenset(
     {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
@@ -271,9 +271,11 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
             assumed.append(in_test(frame))
         is_weak = _is_open(assumed)
         is_list = type(value) is Sequence  # `np.array(self.losses)`
-        if guessed is None and not chosen and (sink == ".numpy()" or is_list) and is_weak:
+        returns = _goes_by_its_device(frame, value_node)
+        shows = sink == ".numpy()" or is_list or returns
+        if guessed is None and not chosen and shows and is_weak:
             surer: Assumption | None = None
-            if not is_list and works_on_device(frame, tensor):
+            if not is_list and (returns or works_on_device(frame, tensor)):
                 message = f"the code around `{shorten(value_node)}` works on an accelerator"
                 surer = at(frame, AssumptionKind.CALLER_IS_ACCELERATED, value_node, message)
                 is_weak = False
@@ -292,6 +294,14 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
         noted = (node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(HostReadNote(*noted))
         return
+
+
+def _goes_by_its_device(frame: Frame, node: cst.CSTNode) -> bool:
+    """The function asks what it reads for its device: `torch.tensor(rank(x.numpy())).to(x.device)`
+    goes back to where `x` was, and that need not be the host."""
+    function = frame.function
+    names = {each.removesuffix(".detach") for each in names_in(node)} - {"self"}
+    return function is not None and any(function.says("device-read-of", each) for each in names)
 
 
 def _beside(value: Value, tensor: Tensor) -> tuple[Value, ...]:
