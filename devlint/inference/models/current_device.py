@@ -52,11 +52,13 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
                 return (at(frame, AssumptionKind.FLAG_MAY_BE_OFF, flag, message),)
             # What is computed with it is where it is: one finding for all that comes of it.
             first = mentions.strayed.setdefault(known.origin.root.node, other)
-            kind, message = AssumptionKind.CURRENT_DEVICE_IS_ANOTHER, "another card than the current"
+            kind = AssumptionKind.CURRENT_DEVICE_IS_ANOTHER
+            message = "is on another card than the current one"
             if mentions.takes_devices and any(map(_asks_machine, around)):
-                kind, message = AssumptionKind.OTHER_CARDS_ARE_USED, "no card, or not the current"
+                kind = AssumptionKind.OTHER_CARDS_ARE_USED
+                message = "is on no card, or not on the current one"
             name = "the module" if other.kind is VariableKind.MODULE else f"`{other.name}`"
-            assumed = at(frame, kind, step.node, f"{name} is on {message} one")
+            assumed = at(frame, kind, step.node, f"{name} {message}")
             return (assumed,) if first is other else None
         if step.kind is StepKind.MOVED:
             return None  # to a device that a variable holds
