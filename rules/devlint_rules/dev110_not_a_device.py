@@ -197,5 +197,5 @@ through the line, or takes a flag for a dtype. Undecided: comparisons and choice
 is raised, and `y.to(x.get_device())` where `x` was on an accelerator.""",
     limits="""\
 A parameter that is named for a device, and may hold a string or a `torch.device`, may be compared
-with either.""",
+with either, unless its annotation is `torch.device` alone.""",
 )

@@ -138,8 +138,8 @@ RULE = Rule(
     what="""\
 Reports `torch.load` and `torch.jit.load` without `map_location`, and a call of a function of the
 project that gives its own `map_location` to one of them, and is left to None;
-`load_state_dict_from_url` only in a function that takes a `map_location` itself. One finding for
-each function, with all places in the trace.""",
+`load_state_dict_from_url` only in a function that takes a `map_location` itself, or that is handed
+the URL and loads files as well. One finding for each function, with all places in the trace.""",
     why="""\
 `torch.load` restores each tensor on the device it was saved from. On a machine without that device
 it raises `RuntimeError: Attempting to deserialize object on a CUDA device but
@@ -174,6 +174,15 @@ import torch
 
 def published(url, map_location=None):
     return torch.hub.load_state_dict_from_url(url)
+""",
+        """\
+import torch
+
+
+def weights(path):
+    if path.startswith("https://"):
+        return torch.hub.load_state_dict_from_url(path)
+    return torch.load(path, map_location="cpu")
 """,
         """\
 import torch

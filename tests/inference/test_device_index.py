@@ -192,3 +192,27 @@ BESIDE = """
 @pytest.mark.parametrize(("place", "device"), [("'cpu'", "cpu"), ("'cuda'", "cuda")])
 def test_what_follows_an_input_to_the_card_is_where_the_caller_has_that_input(place, device):
     assert revealed(BESIDE.format(place=place)) == [device]
+
+
+@pytest.mark.parametrize(
+    ("test", "like", "confidence"),
+    [
+        ("torch.cuda.is_available()", "x.device", Confidence.LIKELY),
+        ("torch.cuda.is_available()", "None", Confidence.POSSIBLE),  # all may be on the card
+        ("x.is_cuda", "x.device", Confidence.POSSIBLE),
+    ],
+)
+def test_a_machine_with_a_card_says_nothing_of_where_an_input_is(test, like, confidence):
+    code = f"""
+    def shifted(x: torch.Tensor):
+        ramp = torch.zeros(x.size(1), 3)
+        if {test}:
+            ramp = ramp.cuda()
+        return x + ramp
+
+    def empty(x):
+        return torch.empty(3, device={like})
+    """
+    sides = [(m, {str(m.left.placement), str(m.right.placement)}) for m in given(code).meetings]
+    (met,) = [meeting for meeting, places in sides if "cuda" in places]
+    assert met.confidence is confidence

@@ -784,3 +784,60 @@ def test_a_size_of_numpys_is_a_number(made, count):
             return {made}
     """
     assert len(host_reads(given(code))) == count
+
+
+@pytest.mark.parametrize(
+    ("made", "confidence"),
+    [
+        ("policy(rows)", "likely"),
+        ("policy(rows).logits", "likely"),
+        ("lookup(rows)", "possible"),  # no model, by its name
+    ],
+)
+def test_what_a_helper_returns_of_a_model_is_where_the_model_is(made, confidence):
+    code = f"""
+    from tables import lookup
+
+    def scores(policy, state, device):
+        rows = torch.tensor(state).to(device)
+        return {made}
+
+    def best(policy, state, device):
+        return scores(policy, state, device).numpy().argmax()
+
+    print(best(*given()))
+    """
+    assert {read.split()[-1] for read in host_reads(given(code))} == {confidence}
+
+
+@pytest.mark.parametrize(("place", "confidence"), [("policy.device", "likely"), ("", "possible")])
+def test_what_is_brought_to_a_model_comes_back_from_there(place, confidence):
+    moved = f".to({place})" if place else ""
+    code = f"""
+    def scores(policy, state):
+        return policy(torch.as_tensor(state){moved}).numpy()
+
+    print(scores(*given()))
+    """
+    reads = host_reads(given(code))
+    assert all(read.endswith(confidence) for read in reads) and (reads or not place)
+
+
+@pytest.mark.parametrize("name", ["to_ranks", "convert", "ranked"])
+@pytest.mark.parametrize("read", ["np.argsort(rows)", "rows.detach().numpy().argsort()"])
+@pytest.mark.parametrize(("place", "confidence"), [("rows.device", "likely"), ("'cpu'", "")])
+def test_what_goes_back_to_where_a_value_was_says_that_it_may_be_elsewhere(
+    name, read, place, confidence
+):
+    code = f"""
+    import numpy as np
+
+    class Ranks:
+        def {name}(self, rows):
+            return torch.from_numpy({read}).to({place})
+    """
+    reads = host_reads(given(code))
+    if confidence:
+        assert [each.split()[-1] for each in reads] == [confidence]
+    else:
+        assert "np." not in read or not any(each.endswith("likely") for each in reads)

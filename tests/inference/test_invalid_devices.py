@@ -316,3 +316,21 @@ def test_the_accelerated_world_takes_the_branch_of_such_a_question():
     reveal(torch.ones(2, device=device))
     """
     assert revealed(code) == ["cuda"]
+
+
+@pytest.mark.parametrize(
+    ("parameter", "found"),
+    [
+        ("device: torch.device", [Mistake.NEVER_EQUAL]),
+        ("device: torch.device = None", [Mistake.NEVER_EQUAL]),
+        ('device: torch.device = "cuda"', []),
+        ("device: torch.device | str", []),
+        ("device", []),
+    ],
+)
+def test_what_is_declared_a_torch_device_equals_no_string(parameter, found):
+    code = f"""
+    def name_of({parameter}):
+        return "GPU" if device == "cuda" else "CPU"
+    """
+    assert mistakes(code) == found

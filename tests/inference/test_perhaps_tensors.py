@@ -335,3 +335,15 @@ def test_what_has_a_truth_holds_numbers_perhaps(test, count):
                 return x
     """
     assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("how", "found"),
+    [("dim=0", True), ("-1, keepdim=True", True), ("axis=0", False), ('dim="time"', False)],
+)
+def test_a_dimension_by_its_number_is_asked_of_a_tensor(how, found):
+    code = f"""
+    def centred(x):
+        return x.mean({how}) - torch.arange(3)
+    """
+    assert bool(met(code)) is found

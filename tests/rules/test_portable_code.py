@@ -396,3 +396,38 @@ def test_a_file_that_leaves_a_choice_itself_is_an_exception_anywhere(tmp_path):
         (tmp_path / f"part{number}.py").write_text("import torch\n\n\n" + DEMANDING)
     code = SCORER + '\n\ndevice = "cuda" if torch.cuda.is_available() else "cpu"\n'
     assert ("DEV501", 8) in said(tmp_path, code)
+
+
+def test_who_asks_an_accelerator_object_for_its_device_runs_anywhere(tmp_path):
+    for number in range(3):
+        (tmp_path / f"part{number}.py").write_text("import torch\n\n\n" + DEMANDING)
+    code = """\
+def encoded(accelerator, tower, batch):
+    tower = tower.to("cuda")
+    return tower(batch.to(accelerator.device))
+"""
+    assert said(tmp_path, code) == [("DEV501", 2)]
+    assert said(tmp_path, code.replace("accelerator.device", '"cuda"')) == []
+
+
+@pytest.mark.parametrize(
+    ("url", "other", "found"),
+    [
+        ("path", "torch.load(path, map_location='cpu')", True),
+        ("path", "open(path).read()", False),  # nothing else is loaded here
+        ("TABLE[path]", "torch.load(path, map_location='cpu')", False),  # what is published
+    ],
+)
+def test_a_url_that_is_handed_in_beside_files_may_name_anything(tmp_path, url, other, found):
+    code = f"""\
+import torch
+from published import TABLE
+
+def weights(net, path):
+    if path.startswith("https://"):
+        state = torch.hub.load_state_dict_from_url({url})
+    else:
+        state = {other}
+    net.load_state_dict(state)
+"""
+    assert said(tmp_path, code) == ([("DEV502", 6)] if found else [])

@@ -137,9 +137,8 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             if value is not None and given is not None:
                 named_cards.of_device(frame, node, (value, given))
     elif name in _URL_LOADS:
-        parameters = frame.function.parameters if frame.function is not None else ()
-        asked = any(each.name == "map_location" for each in parameters)
-        if asked and arguments.get(2, "map_location") is None and not arguments.open:
+        is_open = arguments.get(2, "map_location") is None and not arguments.open
+        if is_open and loads.is_of_caller(frame.function, node):
             note(frame, node, "load")  # what is published is on the host, if nobody asks
     elif name == "torch.set_default_tensor_type":
         note(frame, node, "legacy-type")

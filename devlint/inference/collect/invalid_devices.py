@@ -13,7 +13,7 @@ import libcst as cst
 
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External, text_of
+from devlint.inference.domain.host import ASSUMED, NONE, Const, DeviceValue, External, text_of
 from devlint.inference.domain.placement import CPU, CUDA, Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
@@ -21,6 +21,7 @@ from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.device_functions import is_predicate
 from devlint.inference.models.devices import CONTEXT, place_of, written_device
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import (
     ArgumentGiven,
     ComparisonNote,
@@ -131,11 +132,14 @@ _SHARED = frozenset(
 
 
 def settle_comparison(frame: Frame, note: ComparisonNote) -> None:
-    """The function calls a method of tensors on what it asks for its device: a `torch.device`."""
+    """The function calls a method of tensors on what it asks for its device: a `torch.device`. Or
+    it declares that it is handed one."""
     function, known = frame.function, frame.unit.context.knowledge.methods
     if function is None or not isinstance(note.node, cst.Comparison):
         return
     sides = (note.node.left, *(target.comparator for target in note.node.comparisons))
+    if any(_is_declared(function, dotted(side)) for side in sides):
+        _note(frame, note.node, note.mistake, shorten(note.node), "", inferred=True)
     for owner, _, name in (dotted(side).rpartition(".") for side in sides):
         # `x.device`: what is called `device` alone may be a string
         called = (
@@ -143,6 +147,15 @@ def settle_comparison(frame: Frame, note: ComparisonNote) -> None:
         )
         if any(method in known and method not in _SHARED for method in called):
             _note(frame, note.node, note.mistake, shorten(note.node), "")
+
+
+def _is_declared(function: Function, name: str) -> bool:
+    """A parameter that is annotated `torch.device`, and for which no text stands in."""
+    params = function.node.params
+    given = (*params.posonly_params, *params.params, *params.kwonly_params)
+    types = [p.annotation for p in given if p.name.value == name]
+    declared = any(each is not None and code(each.annotation) == "torch.device" for each in types)
+    return declared and not text_of(function.defaults.get(name, NONE))
 
 
 def of_choice(frame: Frame, event: DeviceChosen) -> None:

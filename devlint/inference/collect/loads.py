@@ -86,6 +86,17 @@ def takes_place(function: Function) -> bool:
     return any(parameter.name == _PLACE for parameter in function.parameters)
 
 
+def is_of_caller(function: Function | None, load: cst.Call) -> bool:
+    """What a URL names may be the caller's own: the function takes a `map_location`; or it is
+    handed the URL, and it, or its class, loads files as well: `if path.startswith("http")`."""
+    if function is None:
+        return False
+    url = load.args[0].value if load.args else load
+    is_handed = any(each.name == dotted(url) for each in function.parameters)
+    around = function if function.info is None else function.info
+    return takes_place(function) or (is_handed and around.contains("torch.load("))
+
+
 def leaves_out_place(function: Function, call: cst.Call) -> bool:
     """A call of a function that takes a `map_location`, for which None stands in."""
     if any(arg.star or (arg.keyword and arg.keyword.value == _PLACE) for arg in call.args):
@@ -154,11 +165,19 @@ def _host_has_its_own(unit: Unit, load: cst.Call, function: Function | None) -> 
     others = [
         other
         for test, branch in then.around
-        if isinstance(test, (cst.If, cst.IfExp)) and not holds("rank-condition", words(test.test))
+        if isinstance(test, (cst.If, cst.IfExp)) and not _tells_no_machine(test.test)
         for other in (test.body, test.orelse)
         if other is not None and other is not branch
     ]
     return any(_loads_to_host(other, code(load.args[0].value)) for other in others)
+
+
+def _tells_no_machine(test: cst.BaseExpression) -> bool:
+    """It asks for the rank, or what the path names: `path.startswith("https://")`."""
+    return holds("rank-condition", words(test)) or any(
+        isinstance(call.func, cst.Attribute) and call.func.attr.value == "startswith"
+        for call in every(test, cst.Call)
+    )
 
 
 def _loads_to_host(node: cst.CSTNode, path: str) -> bool:

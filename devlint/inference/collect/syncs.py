@@ -45,7 +45,7 @@ from devlint.inference.program.events import (
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.predicates import NO_TENSOR, is_no_tensor
 from devlint.inference.program.traffic import HostCopies, HostInputs
-from devlint.inference.syntax.text import called_name, dotted, every, shorten
+from devlint.inference.syntax.text import called_name, dotted, every, names_in, shorten
 
 _GUESSED = frozenset(
     {"float()", "int()", "bool()", "round()", "f-string", "print()", "range()"}
@@ -271,9 +271,11 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
             assumed.append(in_test(frame))
         is_weak = _is_open(assumed)
         is_list = type(value) is Sequence  # `np.array(self.losses)`
-        if guessed is None and not chosen and (sink == ".numpy()" or is_list) and is_weak:
+        returns = _goes_by_its_device(frame, value_node)
+        shows = sink == ".numpy()" or is_list or returns
+        if guessed is None and not chosen and shows and is_weak:
             surer: Assumption | None = None
-            if not is_list and works_on_device(frame, tensor):
+            if not is_list and (returns or works_on_device(frame, tensor)):
                 message = f"the code around `{shorten(value_node)}` works on an accelerator"
                 surer = at(frame, AssumptionKind.CALLER_IS_ACCELERATED, value_node, message)
                 is_weak = False
@@ -292,6 +294,14 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
         noted = (node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(HostReadNote(*noted))
         return
+
+
+def _goes_by_its_device(frame: Frame, node: cst.CSTNode) -> bool:
+    """The function asks what it reads for its device: `torch.tensor(rank(x.numpy())).to(x.device)`
+    goes back to where `x` was, and that need not be the host."""
+    function = frame.function
+    names = {each.removesuffix(".detach") for each in names_in(node)} - {"self"}
+    return function is not None and any(function.says("device-read-of", each) for each in names)
 
 
 def _beside(value: Value, tensor: Tensor) -> tuple[Value, ...]:
@@ -345,7 +355,7 @@ def _is_open(assumed: list[Assumption]) -> bool:
 def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption:
     """The assumption that an input is on an accelerator, for which some uses of it speak."""
     measured = sink.endswith("pack_padded_sequence") and _is_measured(frame, tensor)
-    if measured or (sink != ".numpy()" and _is_gradient(tensor)):
+    if measured or (sink != ".numpy()" and _is_gradient(tensor)) or _was_brought(tensor):
         message = "{} is where the model is"
         return of_value(frame, AssumptionKind.CALLER_IS_ACCELERATED, tensor, message)
     if sink.endswith("pack_padded_sequence") and _is_of_batch(frame, tensor):
@@ -356,6 +366,14 @@ def _input_on_accelerator(frame: Frame, sink: str, tensor: Tensor) -> Assumption
         return of_value(frame, AssumptionKind.DECLARED_TENSOR_IS_ANYWHERE, tensor, message)
     message = "callers hand in {} on an accelerator"
     return of_value(frame, AssumptionKind.INPUT_MAY_BE_ACCELERATED, tensor, message)
+
+
+def _was_brought(tensor: Tensor) -> bool:
+    """It is made of what was brought to where the input is: `net(x.to(net.device))`. Whoever writes
+    that counts with a device."""
+    steps = tensor.origin.chain() if tensor.origin is not None else ()
+    whole = (each for step in steps for each in (step.within or step).chain())
+    return bool(tensor.traits & INDIRECT) and any(each.kind is StepKind.MOVED for each in whole)
 
 
 def _is_promised(frame: Frame, tensor: Tensor) -> bool:
@@ -369,11 +387,15 @@ def _is_promised(frame: Frame, tensor: Tensor) -> bool:
     return any(type(p.value) in (Tensor, Mapping) for p in own) and not is_for_host(frame)
 
 
+_OF_CALLERS = SHOWN_BY_CALLS | {AssumptionKind.CALLER_IS_ACCELERATED}
+
+
 def _of_output(
     frame: Frame, node: cst.CSTNode, tensor: Tensor, assumed: list[Assumption]
 ) -> Iterator[Assumption]:
     """What has to be assumed of what came back from a callee out of sight."""
-    of_input = {each.kind for each in assumed} <= SHOWN_BY_CALLS and is_model_output(frame, tensor)
+    of_callers = {each.kind for each in assumed} <= _OF_CALLERS
+    of_input = of_callers and is_model_output(frame, tensor)
     if of_input or (strength(assumed) == 2 and is_output(frame, tensor)):
         message = "the callee that returns it is a model, by its name"
         yield at(frame, AssumptionKind.NAME_SUGGESTS_MODEL, node, message)

@@ -73,6 +73,7 @@ class Provenance:
         "source",
         "takes_device",
         "when",
+        "within",
     )
 
     def __init__(
@@ -102,6 +103,8 @@ class Provenance:
         self.mixes = False
         # Of a creation: the call has a parameter `device`.
         self.takes_device = False
+        # Of a call of a function in sight: the call out of sight in it that its result comes from.
+        self.within: Provenance | None = None
         self.when: PathCondition = ALWAYS if parent is None else parent.when
         self.assumed: PathCondition = ALWAYS if parent is None else parent.assumed
 
@@ -123,7 +126,7 @@ class Provenance:
         step = Provenance(self.kind, self.node, self.source, self.parent, self.note, self.before)
         step.rival, step.mended, step.mixes = self.rival, self.mended, self.mixes
         step.handed, step.takes_device = self.handed, self.takes_device
-        step.when, step.assumed = when, self.assumed
+        step.when, step.assumed, step.within = when, self.assumed, self.within
         return step
 
     def is_same(self, other: Provenance | None) -> bool:

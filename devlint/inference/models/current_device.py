@@ -52,8 +52,13 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
                 return (at(frame, AssumptionKind.FLAG_MAY_BE_OFF, flag, message),)
             # What is computed with it is where it is: one finding for all that comes of it.
             first = mentions.strayed.setdefault(known.origin.root.node, other)
-            message = f"`{other.name}` is on another card than the current one"
-            assumed = at(frame, AssumptionKind.CURRENT_DEVICE_IS_ANOTHER, step.node, message)
+            kind = AssumptionKind.CURRENT_DEVICE_IS_ANOTHER
+            message = "is on another card than the current one"
+            if mentions.takes_devices and any(map(_asks_machine, around)):
+                kind = AssumptionKind.OTHER_CARDS_ARE_USED
+                message = "is on no card, or not on the current one"
+            name = "the module" if other.kind is VariableKind.MODULE else f"`{other.name}`"
+            assumed = at(frame, kind, step.node, f"{name} {message}")
             return (assumed,) if first is other else None
         if step.kind is StepKind.MOVED:
             return None  # to a device that a variable holds
@@ -95,6 +100,12 @@ def _is_on_purpose(frame: Frame, function: Function | None) -> bool:
     runs_itself = frame.unit.is_test or holds("cold-path", frame.unit.source.path)
     text = frame.unit.source.text
     return not (runs_itself or holds("card-choosing-text", text))
+
+
+def _asks_machine(test: cst.CSTNode) -> bool:
+    """`torch.cuda.is_available()`: a machine may have cards, and the caller a tensor elsewhere."""
+    asked = code(test)
+    return holds("availability-call", asked) and not holds("device-question", asked)
 
 
 def _is_flag(test: cst.CSTNode) -> bool:

@@ -54,9 +54,9 @@ def is_model_output(frame: Frame, tensor: Tensor) -> bool:
     if tensor.origin is None:
         return False
     of_loss = False
-    for step in tensor.origin.chain():
-        if isinstance(step.node, cst.Call) and is_out_of_sight(frame, step.node):
-            name = dotted(step.node.func).rpartition(".")[2]
+    for node in ((step.within or step).node for step in tensor.origin.chain()):
+        if isinstance(node, cst.Call) and is_out_of_sight(frame, node):
+            name = dotted(node.func).rpartition(".")[2]
             if of_loss or not holds("criterion-callee", name):
                 return names_module(name)
             of_loss = True

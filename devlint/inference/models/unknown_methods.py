@@ -51,6 +51,9 @@ _OF_ARRAYS = frozenset(
     | {"dot", "nonzero", "squeeze", "reshape", "flatten", "transpose"}
 )
 
+# What arrays call otherwise, `axis` and `keepdims`; dimensions with names are those of others.
+_OF_TORCH = ("dim", "keepdim")
+
 # Methods of modules, dicts, strings, arrays …: whoever calls them on a value of unknown type says
 # that it is no tensor, or nothing.
 _MODULE_METHODS = frozenset(
@@ -77,7 +80,11 @@ def tells_tensor(frame: Frame, tensor: Tensor, name: str, arguments: Arguments) 
         return True
     leaf = name == "requires_grad_" and not arguments.all()  # models are frozen: `(False)`
     of_array = name in _OF_ARRAYS and evidence.was_moved
-    if leaf or name in _TELLING or (name in ("any", "all") and frame.in_module) or of_array:
+    given = (arguments.keywords[each][0] for each in _OF_TORCH if each in arguments.keywords)
+    numbered = any(type(each) is Const and type(each.value) in (int, bool) for each in given)
+    of_torch = name in _OF_ARRAYS and numbered
+    named = name in ("any", "all") and frame.in_module
+    if leaf or name in _TELLING or named or of_array or of_torch:
         evidence.mark_tensor()
         # `x.cpu().mean()`: what is a tensor behind a move was one before it.
         is_moved = tensor.origin is not None and tensor.origin.kind is StepKind.MOVED

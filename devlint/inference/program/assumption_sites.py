@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
-from devlint.inference.domain.provenance import Site, StepKind
+from devlint.inference.domain.provenance import Provenance, Site, StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.domain.value import alternatives
 from devlint.inference.program.frames import Frame
@@ -61,9 +61,7 @@ def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:
             kind = AssumptionKind.UNKNOWN_CALLEE_KEEPS_DEVICE
             if tensor.origin is None:
                 return of_code(frame, kind, "a callee out of sight keeps devices as they are")
-            computed = [s for s in tensor.origin.chain() if s.kind is StepKind.COMPUTED]
-            guessed = (s for s in computed if is_out_of_sight(frame, s.node))
-            step = next(guessed, tensor.origin)
+            step = guessed_step(frame, tensor.origin) or tensor.origin
             site = Site(step.source, step.node)
             callee = dotted(called(step.node.func)) if isinstance(step.node, cst.Call) else ""
             if names_module(callee.rpartition(".")[2]):
@@ -72,6 +70,14 @@ def guess(frame: Frame, *tensors: Tensor) -> Assumption | None:
             message = f"`{shorten(step.node)}` is where its arguments are"
             return Assumption(kind, site, message)
     return None
+
+
+def guessed_step(frame: Frame, origin: Provenance) -> Provenance | None:
+    """The last call out of sight that a value came through, in this function or in one that it
+    calls."""
+    computed = (s for s in origin.chain() if s.kind is StepKind.COMPUTED)
+    found = (s.within or s for s in computed if s.within or is_out_of_sight(frame, s.node))
+    return next(found, None)
 
 
 def is_out_of_sight(frame: Frame, node: cst.CSTNode) -> bool:

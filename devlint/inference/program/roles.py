@@ -376,8 +376,9 @@ def feeds_device(function: Function) -> bool:
 
 
 def _prepares_data(function: Function) -> bool:
+    """By its name; unless it asks what it is given where that is."""
     around = function.around
-    named = holds("host-function", function.name)
+    named = holds("host-function", function.name) and not function.says("device-asking-text")
     return named or (around is not None and _prepares_data(around))
 
 

@@ -13,6 +13,7 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
     EMPTY,
+    INDIRECT,
     INHERITED,
     LOADED,
     MAYBE_SCALAR,
@@ -35,6 +36,7 @@ from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_places import replaced
 from devlint.inference.models.places import was_moved
 from devlint.inference.models.unification.exemptions import joins
+from devlint.inference.program.assumption_sites import guessed_step
 from devlint.inference.program.values import Instance, self_of
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.syntax.text import code
@@ -168,6 +170,8 @@ def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Ten
     """A tensor whose place is a parameter's: it is where this call's argument is."""
     origin = _computed(binding, stand_in)
     origin.when = both(origin.when, value.when)
+    if value.traits & INDIRECT and value.origin is not None:
+        origin.within = guessed_step(binding.frame, value.origin)
     is_device = place.kind is VariableKind.DEVICE
     traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
     if value.traits & SHAPED:
