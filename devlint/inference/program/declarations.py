@@ -25,6 +25,7 @@ from devlint.inference.program.functions import Arguments, Parameter, Summary
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.filled_lists import FilledLists
+from devlint.inference.syntax.control_dependence import unconditional
 from devlint.inference.syntax.names import Names
 from devlint.inference.syntax.text import code, dotted, every
 
@@ -66,6 +67,11 @@ class Function:
     def outermost(self) -> Function:
         """The function that holds it and is held by no other."""
         return self if self.around is None else self.around.outermost
+
+    @cached_property
+    def unconditional(self) -> frozenset[cst.CSTNode]:
+        """What of it every call of it comes to."""
+        return unconditional(self.node.body)
 
     @cached_property
     def names(self) -> Names:

@@ -197,11 +197,11 @@ def _check_pending(
             if exclude(own, a.assumed) or exclude(own, b.assumed):
                 continue  # the object's flags that lead there are those that lead elsewhere here
             if called is not None:  # a parameter of this function, too: its callers know
-                _pass_on(frame, node, pending, a, b, called)
+                _pass_on(frame, node, pending, binding, a, b, called)
                 continue
             found = _contradiction(frame, pending, a, b)
             if found is None and _is_open(pending, a, b):
-                _pass_on(frame, node, pending, a, b)
+                _pass_on(frame, node, pending, binding, a, b)
             elif found is not None and not _is_by_placeholder(pending, a, b):
                 _tell(frame, node, pending, binding, a, b, found, as_module)
                 return
@@ -268,8 +268,7 @@ def _tell(
         a, b, sides = b, a, sides[::-1]
     handed = _handed_to_module(pending, binding) if as_module else None
     if handed is None or not _is_direct(frame, pending, handed, a, b, binding):
-        message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
-        assumed.append(at(frame, AssumptionKind.CALL_REACHES_OPERATION, node, message))
+        assumed += _reached(frame, node, pending, binding)
     if as_module and kind is not MeetingKind.CONTRACT:
         kind, said = MeetingKind.INPUT, shorten(call_name(node))
     there = Site(_source_of(pending, frame), pending.node)
@@ -281,13 +280,29 @@ def _pass_on(
     frame: Frame,
     node: cst.CSTNode,
     pending: Pending,
+    binding: Binding,
     a: Tensor,
     b: Tensor,
     called: Evidence | None = None,
 ) -> None:
     """Leave to this function's callers what its callee left to it."""
-    kind, said, assumed = pending.kind, pending.operation, pending.assumptions
+    kind, said = pending.kind, pending.operation
+    assumed = (*pending.assumptions, *_reached(frame, node, pending, binding))
     add_pending(frame, node, kind, said, a, b, pending.pointwise, called, assumed)
+
+
+def _reached(
+    frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding
+) -> Assumptions:
+    """What has to be assumed for the call to come to the operation: nothing where every call of
+    the function does."""
+    kind = AssumptionKind.CALL_REACHES_OPERATION
+    if pending.node in binding.function.unconditional or any(
+        a.kind is kind for a in pending.assumptions
+    ):
+        return ()
+    message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
+    return (at(frame, kind, node, message),)
 
 
 def _handed_to_module(pending: Pending, binding: Binding) -> Tensor | None:

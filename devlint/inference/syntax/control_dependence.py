@@ -25,6 +25,9 @@ _CHOICES = frozenset({cst.If, cst.IfExp})
 _CASES = frozenset({cst.ExceptHandler, cst.ExceptStarHandler, cst.MatchCase})
 
 
+_EXITS = frozenset({cst.Return, cst.Raise})
+
+
 _DEPENDED_ON = _LOOPS | _CHOICES | {cst.Try, cst.TryStar, cst.Match}
 
 
@@ -70,3 +73,15 @@ def is_passed(around: Branches, then: Branches) -> bool:
         if branch not in then:
             return type(branch[0]) in _LOOPS
     return True
+
+
+def unconditional(body: cst.CSTNode) -> frozenset[cst.CSTNode]:
+    """Its nodes that whoever runs it comes to: there is no condition around them, and no way out
+    before them (`if x is None: return`)."""
+    found = set()
+    for node, around in walk(body):
+        if not around:
+            found.add(node)
+        elif type(node) in _EXITS:
+            break
+    return frozenset(found)
