@@ -87,7 +87,7 @@ def test_what_is_found_in_a_file_that_cannot_be_written_is_reported(
     assert result.exit_code == 3
     assert "b.py:4:1: DEV201" in result.stdout and "a.py:" not in result.stdout
     assert "b.py:1:1: error: is read-only: not fixed" in result.stdout
-    assert "Fixed 1 finding. Found 1 error in 1 of 2 files" in result.stdout
+    assert "Fixed 1 finding. Found 1 warning in 1 of 2 files" in result.stdout
     assert [(tmp_path / name).read_text() for name in ("a.py", "b.py")] == [
         text_of(MENDED),
         text_of(),

@@ -12,6 +12,10 @@ method that reads an attribute moves it first, nor where a tensor is only writte
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Callable, Iterator
+from functools import cache
+
 import libcst as cst
 
 from devlint.inference.program.declarations import Function
@@ -35,51 +39,56 @@ def note(frame: Frame, move: MoveNote, number: int) -> None:
         frame.unit.kept(_Lost).noted.append((number, frame.function, move))
 
 
+class _Names:
+    """How often a function names each of its values: at all, to bind it, to give it back and to
+    write it into another one."""
+
+    def __init__(self, function: Function) -> None:
+        body = function.node.body
+        self.named = Counter(each.value for each in every(body, cst.Name))
+        self.bound = Counter(dotted(each.target) for each in every(body, cst.AssignTarget))
+        returns = every(body, cst.Return)
+        self.returned = Counter(dotted(each.value) for each in returns if each.value is not None)
+        self.written = Counter(_written(body))
+
+    def only(self, name: str, uses: Counter[str]) -> bool:
+        """The function reads it for these uses alone, and for one move."""
+        return uses[name] > 0 and self.named[name] == uses[name] + self.bound[name] + 1
+
+
+def _written(body: cst.CSTNode) -> Iterator[str]:
+    """What is written into tensors: by `rows.copy_(x)` and `rows[i] = x`."""
+    for call in every(body, cst.Call):
+        if called_name(call) == "copy_" and call.args:
+            yield dotted(call.args[0].value)
+    for assign in every(body, cst.Assign):
+        if all(isinstance(target.target, cst.Subscript) for target in assign.targets):
+            yield dotted(assign.value)
+
+
 def settle(unit: Unit) -> None:
     """Say of lost moves who makes them all the same. To be asked for once the file was walked."""
-    moves = unit.facts.moves
+    moves, names = unit.facts.moves, cache(_Names)
     for number, function, move in unit.kept(_Lost).noted:
-        reason = _by_callers(unit, function, move) or _by_reader(function, move)
-        reason = reason or _by_writing(function, move)
-        reason = reason or _by_writing(function, move)
+        reason = _by_reader(function, move) or _by_function(unit, function, move, names)
         if reason:
             moves[number] = moves[number]._replace(made_elsewhere=reason)
 
 
-def _by_callers(unit: Unit, function: Function, move: MoveNote) -> str:
+def _by_function(
+    unit: Unit, function: Function, move: MoveNote, names: Callable[[Function], _Names]
+) -> str:
     """The function does nothing more with the tensor than to give it back, and all calls in sight
-    move what they get."""
-    name = dotted(move.subject_node)
-    calls = function.callers
-    if not calls or "." in name or not all(call.node in unit.moved_calls for call in calls):
+    move what they get; or than to write it into others."""
+    name, calls = dotted(move.subject_node), function.callers
+    if "." in name:
         return ""
-    returns = every(function.node.body, cst.Return)
-    given = [each.value for each in returns if each.value is not None]
-    is_given_back = _is_all(function, name, given)
+    found = names(function)
+    if found.only(name, found.written):
+        return "it is only written into others, which may be elsewhere"
+    are_moved = calls and all(call.node in unit.moved_calls for call in calls)
+    is_given_back = are_moved and found.only(name, found.returned)
     return f"all that call `{function.name}` move what it gives" if is_given_back else ""
-
-
-def _by_writing(function: Function, move: MoveNote) -> str:
-    """The function does nothing more with the tensor than to write it into others."""
-    calls = every(function.node.body, cst.Call)
-    written = [each.args[0].value for each in calls if called_name(each) == "copy_" and each.args]
-    written += [
-        each.value
-        for each in every(function.node.body, cst.Assign)
-        if all(isinstance(target.target, cst.Subscript) for target in each.targets)
-    ]
-    is_written = _is_all(function, dotted(move.subject_node), written)
-    return "it is only written into others, which may be elsewhere" if is_written else ""
-
-
-def _is_all(function: Function, name: str, uses: list[cst.BaseExpression]) -> bool:
-    """Some of these are what a function has by a name, and it reads that nowhere else but for one
-    move."""
-    body = function.node.body
-    used = sum(dotted(each) == name for each in uses)
-    bound = sum(dotted(each.target) == name for each in every(body, cst.AssignTarget))
-    named = sum(each.value == name for each in every(body, cst.Name))
-    return used > 0 and named == used + bound + 1
 
 
 def _by_reader(function: Function, move: MoveNote) -> str:

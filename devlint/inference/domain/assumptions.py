@@ -49,6 +49,7 @@ class AssumptionKind(str, enum.Enum):
     KEPT_VALUE_IS_OF_BRANCH = "kept-value-is-of-branch"
     BRANCHES_COMBINE = "branches-combine"
     CALL_REACHES_OPERATION = "call-reaches-operation"
+    ARGUMENT_ARRIVES_AS_GIVEN = "argument-arrives-as-given"
     FUNCTION_IS_CALLED = "function-is-called"
     CALLER_MEETS_RESULT = "caller-meets-result"
     RESULT_IS_COMPUTED_WITH = "result-is-computed-with"
@@ -178,6 +179,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "that it calls: that goes by what it was made with, as where it is does.",
     K.BRANCHES_COMBINE: "Two values come from branches that may be taken together.",
     K.CALL_REACHES_OPERATION: "A call reaches the operation in its callee with what it hands in.",
+    K.ARGUMENT_ARRIVES_AS_GIVEN: "What a call hands in comes as it is to an operation that every "
+    "call of its callee reaches.",
     K.FUNCTION_IS_CALLED: "A function that nothing in the project calls is called by somebody.",
     K.CALLER_MEETS_RESULT: "The caller brings what one `return` gives together with what it has.",
     K.RESULT_IS_COMPUTED_WITH: "The caller computes with a result that stands for nothing.",

@@ -24,8 +24,8 @@ from devlint.inference.program.contracts import Declared, Signature
 from devlint.inference.program.functions import Arguments, Parameter, Summary
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.filled_lists import FilledLists
 from devlint.inference.syntax.control_dependence import unconditional
+from devlint.inference.syntax.filled_lists import FilledLists
 from devlint.inference.syntax.names import Names
 from devlint.inference.syntax.text import code, dotted, every
 

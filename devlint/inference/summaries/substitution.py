@@ -287,22 +287,22 @@ def _pass_on(
 ) -> None:
     """Leave to this function's callers what its callee left to it."""
     kind, said = pending.kind, pending.operation
-    assumed = (*pending.assumptions, *_reached(frame, node, pending, binding))
+    assumed = pending.assumptions
+    if pending.node not in binding.function.unconditional:
+        assumed += _reached(frame, node, pending, binding)
     add_pending(frame, node, kind, said, a, b, pending.pointwise, called, assumed)
 
 
-def _reached(
-    frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding
-) -> Assumptions:
-    """What has to be assumed for the call to come to the operation: nothing where every call of
-    the function does."""
-    kind = AssumptionKind.CALL_REACHES_OPERATION
-    if pending.node in binding.function.unconditional or any(
-        a.kind is kind for a in pending.assumptions
-    ):
+def _reached(frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding) -> Assumptions:
+    """What has to be assumed for what a call hands in to come to an operation: that the call does,
+    or, where every call of the function does, that it is still the same there."""
+    kinds = (AssumptionKind.CALL_REACHES_OPERATION, AssumptionKind.ARGUMENT_ARRIVES_AS_GIVEN)
+    if any(a.kind in kinds for a in pending.assumptions):
         return ()
-    message = f"this call comes to `{shorten(pending.node)}` with what it hands in"
-    return (at(frame, kind, node, message),)
+    code = shorten(pending.node)
+    if pending.node in binding.function.unconditional:
+        return (at(frame, kinds[1], node, f"what this call hands in comes to `{code}` as it is"),)
+    return (at(frame, kinds[0], node, f"this call comes to `{code}` with what it hands in"),)
 
 
 def _handed_to_module(pending: Pending, binding: Binding) -> Tensor | None:

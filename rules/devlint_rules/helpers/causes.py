@@ -7,12 +7,13 @@ is what a function does by habit: five tensors that it makes on the CPU and move
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import libcst as cst
 
-from devlint.inference.domain.placement import Device, Variable, VariableKind
+from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.facts import (
     Facts,
     HostRead,
@@ -33,6 +34,7 @@ from devlint_rules.helpers.rewriting import is_path, text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.wording import MAX_TWINS, and_more, is_host
 
+_Arrival = tuple[str, tuple[cst.CSTNode, ...], Placement]
 _BEGINNINGS = (StepKind.CREATED, StepKind.LOADED)
 
 
@@ -116,11 +118,18 @@ def uses_of(facts: Facts, attribute: PlainAttribute) -> list[Meeting]:
 
 def uses_of_lost(facts: Facts, move: Move) -> list[Meeting]:
     """The meetings that keeping the result of a move mends."""
-    return [
-        meeting
-        for meeting in _one_of_each_operation(facts.meetings)
-        if _lost_move(facts, meeting) is move
-    ]
+    return _mended(facts).get(move.site.node, [])
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _mended(facts: Facts) -> Mapping[cst.CSTNode, list[Meeting]]:
+    """The meetings that keeping the result of each discarded move mends."""
+    found: dict[cst.CSTNode, list[Meeting]] = {}
+    for meeting in _one_of_each_operation(facts.meetings):
+        move = _lost_move(facts, meeting)
+        if move is not None:
+            found.setdefault(move.site.node, []).append(meeting)
+    return found
 
 
 def reads(facts: Facts) -> list[list[HostRead]]:
@@ -220,17 +229,21 @@ def _lost_move(facts: Facts, meeting: Meeting) -> Move | None:
     """The discarded move that was to bring the odd operand to where it meets the other one."""
     if meeting.kind is MeetingKind.CONTRACT:
         return None
-    odd = meeting.left
-    begun = [step.site.node for step in odd.steps]
+    return _lost(facts).get(_arrival(meeting.left, meeting.right.placement))
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _lost(facts: Facts) -> Mapping[_Arrival, Move]:
+    """The first discarded move of each value to each place."""
+    found: dict[_Arrival, Move] = {}
     for move in lost_moves(facts):
-        subject = move.subject
-        if (
-            subject.name == odd.name
-            and move.target == meeting.right.placement
-            and [step.site.node for step in subject.steps] == begun
-        ):
-            return move
-    return None
+        found.setdefault(_arrival(move.subject, move.target), move)
+    return found
+
+
+def _arrival(operand: Operand, target: Placement) -> _Arrival:
+    """A value, by its name and how it came to be, and where it is to be."""
+    return operand.name, tuple(step.site.node for step in operand.steps), target
 
 
 def is_unregistered(attribute: PlainAttribute) -> bool:
