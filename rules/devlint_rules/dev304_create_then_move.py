@@ -42,7 +42,7 @@ from devlint_rules.helpers.rewriting import (
 )
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.sizes import makes_few
-from devlint_rules.helpers.waiting import busy_at, repeated
+from devlint_rules.helpers.waiting import busy_at, counts_alone, repeated
 from devlint_rules.helpers.wording import loop_note
 
 # These draw other numbers on an accelerator than on the host, from the same seed.
@@ -250,6 +250,7 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
             repeated(move.loop, move.function),
             Counted.ANY if few else Counted.NEEDED,
         )
+        + (counts_alone(facts, site, move.loop, move.in_step) if few else ())
         + warm_code(
             not runs or once or move.cold or (move.apart and not often),
             site,
@@ -309,6 +310,7 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
             time_matters(facts, copy.site)
             + warm_code(_copies_others(facts, node), copy.site, message)
             + busy_at(facts, copy.site, repeated(copy.loop, copy.function), Counted.ANY)
+            + counts_alone(facts, copy.site, copy.loop, copy.in_step)
         )
         yield Claim(
             copy.site,

@@ -26,7 +26,7 @@ from devlint_rules.helpers.rewriting import (
 )
 from devlint_rules.helpers.scopes import function_around, method_around
 from devlint_rules.helpers.sizes import makes_few
-from devlint_rules.helpers.waiting import busy_at, repeated
+from devlint_rules.helpers.waiting import busy_at, counts_alone, repeated
 from devlint_rules.helpers.wording import (
     MAX_TWINS,
     and_more,
@@ -131,6 +131,7 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
         time_matters(facts, site)
         + assume_if(needed, AssumptionKind.HOST_CAN_DO_WITHOUT, site, message)
         + busy_at(facts, site, around, Counted.ANY if few else Counted.NEEDED)
+        + (counts_alone(facts, site, loop, fact.in_step) if few else ())
         + warm_code(fact.cold or once, site, "what runs once or seldom has to be quick, too")
     )
 

@@ -25,7 +25,7 @@ def found(root: Path, code: str, rule: str) -> list[Finding]:
 
 
 BESIDE = """\
-class Loss(nn.Module):
+class LossLayer(nn.Module):
     def forward(self, x: torch.Tensor, width: int):
         y = self.net(x)
         total = {made}.to(x.device)
@@ -58,7 +58,7 @@ def test_a_few_numbers_are_worth_it_where_nothing_else_waits(tmp_path):
 
 
 ROLLED = """\
-class Model:
+class RollLayer(nn.Module):
     def {name}(self, x: torch.Tensor, steps):
         state = torch.zeros(x.size(0)).to(x.device)
         {behind}
@@ -71,7 +71,7 @@ class Model:
     [
         ("roll_out", "for t in steps: state = self.cell(x, state)", 0),
         ("roll_out", "state = self.cell(x, state)", 1),
-        ("roll_out", "for layer in self.layers: state = layer(state)", 1),  # a few turns
+        ("roll_out", "for layer in (self.a, self.b): state = layer(state)", 1),  # a few turns
         ("training_step", "for t in steps: state = self.cell(x, state)", 1),  # each step pays it
     ],
 )
@@ -82,7 +82,7 @@ def test_what_a_loop_starts_from_is_paid_once_for_all_its_turns(tmp_path, name, 
 @pytest.mark.parametrize(("target", "count"), [("self.ids", 0), ("ids", 1)])
 def test_what_an_object_keeps_is_made_once_for_all_its_uses(tmp_path, target, count):
     code = (
-        "class Flow:\n    def begin(self, x: torch.Tensor):\n"
+        "class FlowLayer(nn.Module):\n    def begin(self, x: torch.Tensor):\n"
         f"        {target} = torch.arange(x.size(0)).to(x.device)\n        return {target} * x\n"
     )
     assert len(found(tmp_path, code, "DEV304")) == count
@@ -104,7 +104,7 @@ def score(model, loader, optimizer, device):
     [
         ("torch.arange(len(x))", "pass", 0),
         ("torch.rand(x.shape)", "pass", 1),
-        ("torch.arange(len(x))", "loss.backward(); optimizer.step()", 1),
+        ("torch.rand(x.shape)", "loss.backward(); optimizer.step()", 1),
     ],
 )
 def test_an_evaluation_may_make_a_few_numbers_on_the_host(tmp_path, made, train, count):
@@ -183,7 +183,7 @@ def test_an_index_that_is_copied_once_a_task_costs_nothing(tmp_path, name, count
 
 
 CRITERION = """\
-class Learner(nn.Module):
+class LearnerLayer(nn.Module):
     def __init__(self):
         super().__init__()
         self.judge = {judge}
@@ -288,7 +288,7 @@ def test_what_an_object_keeps_may_be_a_list(tmp_path, of, count):
 )
 def test_only_what_the_caller_has_can_be_asked_there(tmp_path, asked, advice):
     code = (
-        "class Pool(nn.Module):\n    def forward(self, x: torch.Tensor, mask: torch.Tensor):\n"
+        "class PoolLayer(nn.Module):\n    def forward(self, x: torch.Tensor, mask: torch.Tensor):\n"
         f"        full = {asked} == 3\n        if full:\n            for row in x:\n"
         "                print()\n            return x\n"
         "        return x[:, 1:]\n"

@@ -52,7 +52,7 @@ def test_rows_that_go_on_as_rows_have_a_size_that_the_host_asks_for(tmp_path):
 
 
 PICK = """\
-class Replay(nn.Module):
+class ReplayLayer(nn.Module):
     def forward(self, states: torch.Tensor):
         picked = states[torch.randint(0, 9, {size})]
         return picked * 2
@@ -186,7 +186,7 @@ def test_a_legacy_type_of_cuda_is_a_matter_of_style_in_code_for_cuda(tmp_path):
 
 
 SCORE = """\
-class Loss(nn.Module):
+class LossLayer(nn.Module):
     def forward(self, rows: torch.Tensor, mask: torch.Tensor):
         if mask.any():
             return {empty}
@@ -210,7 +210,7 @@ def test_an_answer_for_nothing_to_compute_is_made_seldom(tmp_path, empty, count)
 @pytest.mark.parametrize(("option", "count"), [("True", 0), ("False", 1)])
 def test_what_requires_grad_is_a_leaf_only_where_it_was_made(tmp_path, option, count):
     code = f"""\
-class Pick(nn.Module):
+class PickLayer(nn.Module):
     def forward(self, rows: torch.Tensor):
         picked = torch.zeros(1, 4, requires_grad={option}).to(rows.device)
         picked[0] = rows[0]
@@ -386,7 +386,7 @@ def test_a_loop_that_only_copies_has_nothing_to_do_meanwhile(tmp_path, work, sai
 
 
 ZERO = """\
-class Loss(nn.Module):
+class LossLayer(nn.Module):
     def forward(self, scores: torch.Tensor, labels):
         total = torch.tensor(0.0, device=scores.device)
         for score, label in zip(scores, labels):
@@ -481,7 +481,9 @@ class Sampler{base}:
         self.rows = torch.tensor([1, 2])
 
     def step(self, x: torch.Tensor):
-        return x[self.rows] * 2
+        while len(x) > 2:
+            x = x[self.rows] * 2
+        return x
 """
 
 

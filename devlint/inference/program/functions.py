@@ -80,6 +80,7 @@ class Summary:
     result: Value
     pendings: tuple[Pending, ...] = ()
     syncs: tuple[Site, ...] = ()
+    waits: Site | None = None  # where the host waits in each call, if only in what that calls
     fresh: tuple[Value, ...] = ()  # modules in the result: others with each call
     left_default: Placement = None  # the default device, where the function sets it
     # What a method leaves in the attributes of its object; of some only in some of its branches.

@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import PathCondition
 from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.program.control import Flag
@@ -47,4 +48,5 @@ class Outcome:
     left: dict[str, Value] = field(default_factory=dict)  # by methods of its own object
     kept: dict[str, Value] = field(default_factory=dict)  # the same, as the object keeps it
     left_default: Placement = None  # the default device, where this function sets it
+    waits: Site | None = None  # where the host waits, in what it calls
     moved_entries: list[MovedEntry] = field(default_factory=list)  # of what it may be handed

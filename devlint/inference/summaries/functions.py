@@ -150,6 +150,7 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
         result,
         tuple(pending for pending in pendings if may_meet(pending)),
         tuple(syncs[:1]),
+        syncs[0] if syncs else frame.outcome.waits,
         _fresh_modules(frame, result),
         frame.outcome.left_default,
         object_state.left_by(frame),

@@ -73,6 +73,10 @@ def call_function(
         callee.bound.given = {v: t for v, t in binding.places.items() if v.parameter}
     if summary.syncs and function.unit is not frame.unit:
         _sync_in_callee(frame, node, summary.syncs[0], binding)
+    if summary.waits is not None and not frame.control.cold:
+        frame.outcome.waits = summary.waits
+        if function.unit is not frame.unit:
+            frame.unit.facts.waiting_calls[node] = summary.waits
     is_off = any(asks_for_host(name, value) for name, (value, _) in binding.given.items())
     for pending in () if _builds_module(function) or is_off else summary.pendings:
         _check_pending(frame, node, pending, binding, as_module)

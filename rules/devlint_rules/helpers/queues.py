@@ -20,6 +20,7 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 import libcst as cst
@@ -33,6 +34,7 @@ from devlint_rules.helpers.stretches import (
     Branches,
     Event,
     Moment,
+    Reads,
     Timeline,
     callee_name,
     names_bound,
@@ -61,12 +63,12 @@ class _Beside(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What is asked of a file: whether reads of any number count as waits, which moments drain the
-    queue before a node, and which do behind it."""
+    """What is asked of a file: which reads count as waits, which moments drain the queue before a
+    node, and which do behind it."""
 
     facts: Facts
     tree: cst.Module
-    reads: bool
+    reads: Reads
     before: frozenset[Moment]
     behind: frozenset[Moment]
 
@@ -83,16 +85,56 @@ def waits_anyway(
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module):
         return None
-    reads = counted in (Counted.NUMBERS, Counted.ANY)
+    reads = Reads.ANY if counted in (Counted.NUMBERS, Counted.ANY) else Reads.NEEDED
     waits = _ALL if counted in (Counted.BATCHES, Counted.ANY) else _READ
     asked = _Asked(facts, tree, reads, waits, waits)
     found = _behind(asked, node, around) or _before(asked, node, around)
     return Site(facts.source, found) if found is not None else None
 
 
+def drained_before(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | None:
+    """Where the host has waited before a node in the same turn, with next to nothing queued
+    since."""
+    line = timeline(facts, around, Reads.ANY)
+    if line is None or node not in line.places:
+        return None
+    before = line.events[: _beginning(line, node)][::-1]
+    found = _first(before, line.places[node][1], node, _READ).wait
+    return Site(facts.source, found) if found is not None else None
+
+
+def waits_beside(
+    facts: Facts, node: cst.CSTNode, around: cst.CSTNode, calls: int = 0
+) -> Site | None:
+    """Where the host waits in the same turn, whenever a node is reached there, however much is
+    queued in between: in the loop, or the function, around it, or else around all its calls."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module):
+        return None
+    turn = turn_around(tree, node)
+    line = timeline(facts, turn, Reads.STAYING)
+    if line is None or node not in line.places or _is_one_of_many(tree, node, turn):
+        return None
+    own = set(line.places[node][1])
+    for event in line.events:
+        if event.moment is Moment.READ and event.node is not node and set(event.branches) <= own:
+            return Site(facts.source, event.node)
+    if turn is around and isinstance(turn, _LOOPS):
+        return None
+    callers = calls_of(facts, turn) if calls < _MOST else ()
+    found = [waits_beside(facts, call, turn, calls + 1) for call in callers]
+    return found[0] if found and None not in found else None
+
+
+def _is_one_of_many(tree: cst.Module, node: cst.CSTNode, turn: cst.CSTNode) -> bool:
+    """A comprehension in the turn reaches a node for each of its elements."""
+    inner = takewhile(lambda step: step is not turn, path_to(tree, node))
+    return any(isinstance(step, cst.BaseComp) for step in inner)
+
+
 def ends_turn(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
     """Nothing is queued behind a node in the turn, or the call, that repeats."""
-    line = timeline(facts, around, reads=False)
+    line = timeline(facts, around, Reads.NEEDED)
     if line is None or node not in line.places:
         return False
     return all(event.moment is not Moment.WORK for event in _later(line, node))
@@ -100,7 +142,7 @@ def ends_turn(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
 
 def begins_with(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
     """Nothing is queued before a node in the turn, or the call, that repeats."""
-    line = timeline(facts, around, reads=False)
+    line = timeline(facts, around, Reads.NEEDED)
     if line is None or node not in line.places:
         return False
     before = line.events[: _beginning(line, node)]
@@ -109,7 +151,7 @@ def begins_with(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
 
 def follows(facts: Facts, node: cst.CSTNode, other: cst.CSTNode, around: cst.CSTNode) -> bool:
     """Whenever a node is reached in a turn, so is another one, before or behind."""
-    line = timeline(facts, around, reads=False)
+    line = timeline(facts, around, Reads.NEEDED)
     if line is None or node not in line.places or other not in line.places:
         return False
     return set(line.places[other][1]) <= set(line.places[node][1])

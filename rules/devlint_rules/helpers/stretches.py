@@ -43,6 +43,14 @@ class Moment(enum.Enum):
     OTHER = enum.auto()
 
 
+class Reads(enum.Enum):
+    """Which reads are taken to stay."""
+
+    NEEDED = enum.auto()  # of what the host needs
+    STAYING = enum.auto()  # those, of rows of which it asks how many there are, and in callees
+    ANY = enum.auto()  # those, and of any number
+
+
 class Event(NamedTuple):
     """One node at which something happens, and the conditions that it stands under."""
 
@@ -68,6 +76,7 @@ _Waits = dict[cst.CSTNode, bool | None]
 _LATER = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _LOOPS = (cst.For, cst.While, cst.CompFor)
 _TAKEN = NUMBERS | {".cpu()", ".numpy()", ".tolist()", ".equal()"}  # no rows that a mask picks
+_UNSURE = "mask assignment"  # of one value it is a kernel, and no wait
 _READS = frozenset({"cpu", "item", "numpy", "tolist"})
 _MAKES = re.compile(r"tensor|as_tensor|from_numpy|\w*Tensor")
 
@@ -75,13 +84,12 @@ _MAKES = re.compile(r"tensor|as_tensor|from_numpy|\w*Tensor")
 @lru_cache(maxsize=1)  # the file under check
 def _known(
     tree: cst.CSTNode,
-) -> tuple[dict[bool, _Waits], dict[tuple[cst.CSTNode, bool], Timeline | None]]:
+) -> tuple[dict[Reads, _Waits], dict[tuple[cst.CSTNode, Reads], Timeline | None]]:
     return {}, {}
 
 
-def timeline(facts: Facts, around: cst.CSTNode, reads: bool) -> Timeline | None:
-    """The events of a body; `reads`: any read of a number counts as a wait that stays. None in the
-    midst of it: the body calls itself."""
+def timeline(facts: Facts, around: cst.CSTNode, reads: Reads) -> Timeline | None:
+    """The events of a body. None in the midst of it: the body calls itself."""
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module):
         return None
@@ -96,7 +104,7 @@ def timeline(facts: Facts, around: cst.CSTNode, reads: bool) -> Timeline | None:
 
 
 def _walked(
-    facts: Facts, around: cst.CSTNode, reads: bool, waits: _Waits, small: _Small
+    facts: Facts, around: cst.CSTNode, reads: Reads, waits: _Waits, small: _Small
 ) -> Timeline:
     """The nodes of a body in the order of evaluation: what a node is made of comes before it."""
     events: list[Event] = []
@@ -110,7 +118,11 @@ def _walked(
             places[node] = len(places), branches
             called = node in callees and node not in waits
             inner = timeline(facts, callees[node], reads) if called else None
-            moments = _inside(inner) if inner is not None else (_moment(node, waits, fresh, small),)
+            moments = (
+                _inside(inner)
+                if inner is not None
+                else _of_callee(facts, node, reads) or (_moment(node, waits, fresh, small),)
+            )
             if moments == (Moment.COPY,) and waits.get(node):  # `if cuda: x = x.cuda()`
                 branches = branches[:-1]
             for moment in moments:
@@ -131,6 +143,17 @@ def _inside(line: Timeline) -> tuple[Moment, ...]:
     condition of its own is around."""
     found = (e.moment for e in line.events if e.moment is Moment.WORK or not e.branches)
     return tuple(moment for moment, _ in groupby(found))
+
+
+def _of_callee(facts: Facts, node: cst.CSTNode, reads: Reads) -> tuple[Moment, ...]:
+    """What a call of a function out of the file does, if it waits, as its summary or its name says:
+    its work, a wait, and what it may queue behind that."""
+    if reads is Reads.NEEDED:
+        return ()
+    if node in facts.waiting_calls:
+        return (Moment.WORK, Moment.READ, Moment.WORK)
+    drains = isinstance(node, cst.Call) and holds("draining-callee", callee_name(node))
+    return (Moment.WORK, Moment.READ) if drains else ()
 
 
 def _parts_of(node: cst.CSTNode, branches: Branches, is_around: bool) -> list[_Part]:
@@ -264,7 +287,7 @@ def _is_dtype(target: str) -> bool:
     return is_plain or target.endswith("dtype")
 
 
-def _waits(facts: Facts, reads: bool) -> _Waits:
+def _waits(facts: Facts, reads: Reads) -> _Waits:
     """Where the host waits whatever is done about other waits: for what it needs, and for the copy
     of what it has read."""
     counted = (s for s in facts.syncs if _stays(facts, s, reads))
@@ -273,12 +296,13 @@ def _waits(facts: Facts, reads: bool) -> _Waits:
     return found
 
 
-def _stays(facts: Facts, sync: Sync, reads: bool) -> bool:
-    """A read that the host needs, as by a check for an error; where `reads` count, that of any
-    number besides."""
-    if sync.cold or sync.inside is not None or sync.call not in _TAKEN:
+def _stays(facts: Facts, sync: Sync, reads: Reads) -> bool:
+    """A read that the host needs, as by a check for an error."""
+    if sync.cold or sync.inside is not None or sync.call == _UNSURE:
         return False
-    is_number = reads and sync.call in NUMBERS
+    if reads is Reads.NEEDED and sync.call not in _TAKEN:
+        return False
+    is_number = reads is Reads.ANY and sync.call in NUMBERS
     return is_number or sync.guards_error or is_needed(facts, sync)
 
 

@@ -23,7 +23,7 @@ from devlint.inference.syntax.text import called_name, dotted, every
 from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.queues import begins_with, calls_of, follows, turn_around
-from devlint_rules.helpers.stretches import timeline
+from devlint_rules.helpers.stretches import Reads, timeline
 from devlint_rules.helpers.uses import Use, names_read, use_of
 
 _NESTED = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
@@ -106,7 +106,7 @@ def loop_beside(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | 
     tree = getattr(facts.source, "tree", None)
     if not isinstance(tree, cst.Module):
         return None
-    line = timeline(facts, around, reads=False)
+    line = timeline(facts, around, Reads.NEEDED)
     places = line.places if line is not None else {}
     loops = _waiting_loops(facts)
     inner = [loop for loop in loops if loop in places and loop is not around]

@@ -12,7 +12,14 @@ from devlint.inference.syntax.text import dotted, every, shorten
 from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
 from devlint_rules.helpers.needs import MASKED, is_needed
-from devlint_rules.helpers.queues import Counted, ends_turn, waits_anyway
+from devlint_rules.helpers.queues import (
+    Counted,
+    drained_before,
+    ends_turn,
+    waits_anyway,
+    waits_beside,
+)
+from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.turns import (
     handed_back,
     heads_stack,
@@ -86,10 +93,16 @@ def _is_row(loop: Loop, node: cst.CSTNode) -> bool:
 def still_busy(facts: Facts, loop: Loop) -> Assumptions:
     """The assumption that elements are worth reading at once in a loop that waits anyway."""
     wait = wait_in_any_case(facts, loop)
-    if wait is None:
+    if wait is not None:
+        message = f"the device still works, though `{wait.call}` waits in every turn anyway"
+        return assume(K.DEVICE_IS_STILL_BUSY, wait.site, message)
+    node = loop.site.node
+    function = function_around(facts, node)
+    if loop.feeds_device or function is None or not isinstance(node, cst.For):
         return ()
-    message = f"the device still works, though `{wait.call}` waits in every turn anyway"
-    return assume(K.DEVICE_IS_STILL_BUSY, wait.site, message)
+    before = drained_before(facts, node.iter, function)
+    message = "the device still works, though the host has waited right before the loop"
+    return assume(K.DEVICE_IS_STILL_BUSY, before, message) if before is not None else ()
 
 
 def busy_at(
@@ -103,8 +116,12 @@ def busy_at(
     if wait is not None:
         message = f"the device still works, though the host waits at `{shorten(wait.node)}` anyway"
         return assume(K.DEVICE_IS_STILL_BUSY, wait, message)
-    if counted is not Counted.BATCHES:  # a copy that can be done without costs by itself
+    if counted is Counted.NEEDED:  # a copy that can be done without costs by itself
         return ()
+    beside = waits_beside(facts, site.node, around)
+    if beside is not None:
+        message = f"one wait more counts beside that at `{shorten(beside.node)}`"
+        return assume(K.DEVICE_IS_STILL_BUSY, beside, message)
     loop = loop_beside(facts, site.node, around)
     if loop is not None:
         message = "one wait more counts beside those in each turn of this loop"
@@ -114,6 +131,29 @@ def busy_at(
         message = "one wait counts ahead of all layers of this loop"
         return assume(K.DEVICE_IS_STILL_BUSY, stack, message)
     return ()
+
+
+def counts_alone(facts: Facts, site: Site, loop: Loop | None, in_step: str) -> Assumptions:
+    """The assumption that one wait in each call of a part of a step slows it down: nothing shows
+    that a step waits there many times, a loop around it or around what calls it."""
+    tree = getattr(facts.source, "tree", None)
+    if not isinstance(tree, cst.Module) or (loop is not None and _takes_part(loop, bool(in_step))):
+        return ()
+    around = [step for step in path_to(tree, site.node) if isinstance(step, cst.FunctionDef)]
+    if any(function in facts.repeated for function in around):
+        return ()
+    called = f"call of `{around[0].name.value}`" if around else "step"
+    message = f"one wait in each {called} counts, where nothing shows many of them"
+    return assume(K.ONE_WAIT_COUNTS, site, message)
+
+
+def _takes_part(loop: Loop, in_step: bool) -> bool:
+    """Each turn of a loop is a part of a step: it queues something, in what runs once per step, inside
+    of another loop, or as often as it goes over anything but batches."""
+    if loop.trains or loop.hotness is Hotness.EPOCHS:
+        return False
+    hot = loop.hotness is Hotness.HOT and not loop.of_batches
+    return loop.feeds_device and (hot or in_step or loop.nested)
 
 
 def repeated(loop: Loop | None, function: Site | None) -> cst.CSTNode | None:
@@ -134,8 +174,10 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
     if has_waited(facts, site.node):
         message = "the device still works, though `synchronize` was called just before"
         found += assume(K.DEVICE_IS_STILL_BUSY, site, message)
+    trains = sync.trains or (sync.loop is not None and sync.loop.hotness is Hotness.HOT)
     if not sync.elementwise:
         found += busy_at(facts, site, around, Counted.BATCHES)
+        found += counts_alone(facts, site, sync.loop, sync.in_step) if not trains else ()
     if not _on_accelerator(facts, sync):
         message = f"callers hand in `{sync.operand.name}` on an accelerator"
         found += assume(K.INPUT_MAY_BE_ACCELERATED, site, message)
