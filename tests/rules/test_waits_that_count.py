@@ -67,7 +67,9 @@ def model(count):
 """
 
 
-@pytest.mark.parametrize(("stages", "count"), [("*[Stage() for _ in range(count)]", 1), ("Stage()", 0)])
+@pytest.mark.parametrize(
+    ("stages", "count"), [("*[Stage() for _ in range(count)]", 1), ("Stage()", 0)]
+)
 def test_a_layer_has_as_many_parts_as_there_are_layers(tmp_path, stages, count):
     assert said(tmp_path, HELD.format(stages=stages), "DEV303") == count
 
@@ -206,9 +208,13 @@ ASKED = "y = y * 2 if y.max() > 1 else y"
 MADE = "y = y + torch.zeros(x.size(0), 3).to(x.device)"
 
 
-@pytest.mark.parametrize(("made", "count"), [("DropLayer(nn.Linear(3, 3))", 0), ("DropLayer(nn.Linear(3, 3), careful=True)", 1)])
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [("DropLayer(nn.Linear(3, 3))", 0), ("DropLayer(nn.Linear(3, 3), careful=True)", 1)],
+)
 def test_a_branch_behind_an_option_that_nobody_sets_is_cold(tmp_path, made, count):
-    (tmp_path / "use.py").write_text(f"from work import DropLayer\nfrom torch import nn\n\nlayer = {made}\n")
+    using = f"from work import DropLayer\nfrom torch import nn\n\nlayer = {made}\n"
+    (tmp_path / "use.py").write_text(using)
     assert said(tmp_path, OPTION.format(careful=ASKED), "DEV303") == count
     assert said(tmp_path, OPTION.format(careful=MADE), "DEV304") == count
 
@@ -243,6 +249,8 @@ class Words(nn.Module):
 """
 
 
-@pytest.mark.parametrize(("before", "count"), [("torch.distributed.barrier()", 0), ("y = self.net(y)", 1)])
+@pytest.mark.parametrize(
+    ("before", "count"), [("torch.distributed.barrier()", 0), ("y = self.net(y)", 1)]
+)
 def test_elements_are_read_from_an_idle_device_behind_a_wait(tmp_path, before, count):
     assert said(tmp_path, READ.format(before=before), "DEV305") == count

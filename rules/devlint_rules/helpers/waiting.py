@@ -148,8 +148,8 @@ def counts_alone(facts: Facts, site: Site, loop: Loop | None, in_step: str) -> A
 
 
 def _takes_part(loop: Loop, in_step: bool) -> bool:
-    """Each turn of a loop is a part of a step: it queues something, in what runs once per step, inside
-    of another loop, or as often as it goes over anything but batches."""
+    """Each turn of a loop is a part of a step: it queues something, in what runs once per step or
+    inside of another loop, or in a hot one that goes over anything but batches."""
     if loop.trains or loop.hotness is Hotness.EPOCHS:
         return False
     hot = loop.hotness is Hotness.HOT and not loop.of_batches
