@@ -131,7 +131,7 @@ def _assumptions(facts: Facts, fact: HiddenCopy) -> Assumptions:
         time_matters(facts, site)
         + assume_if(needed, AssumptionKind.HOST_CAN_DO_WITHOUT, site, message)
         + busy_at(facts, site, around, Counted.ANY if few else Counted.NEEDED)
-        + (counts_alone(facts, site, loop, fact.in_step) if few else ())
+        + counts_alone(facts, site, loop if fact.in_step else None, fact.in_step)
         + warm_code(fact.cold or once, site, "what runs once or seldom has to be quick, too")
     )
 

@@ -170,7 +170,7 @@ def test_how_many_entries_a_table_has_is_not_said_by_its_methods(tmp_path, over,
 
 
 PICKED = """\
-class Learner:
+class LearnerLayer(nn.Module):
     def {name}(self, rows: torch.Tensor):
         order = torch.randperm(rows.size(0))
         return rows[order]

@@ -199,7 +199,7 @@ def test_what_python_holds_anew_in_each_call_is_copied_in_any_case(tmp_path, num
 
 
 LAZY = """\
-class Hops(nn.Module):
+class HopsLayer(nn.Module):
     def __init__(self, count):
         super().__init__()
         {made}

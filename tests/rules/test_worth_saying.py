@@ -65,7 +65,7 @@ def test_one_random_number_is_no_costly_index(tmp_path, size, said):
 
 
 MIX = """\
-class Mixup(nn.Module):
+class MixupLayer(nn.Module):
     def forward(self, states: torch.Tensor, labels):
         order = torch.randperm(len(labels))
         mixed = states[order]
@@ -118,7 +118,7 @@ def use(path):
     ("caller", "said"),
     [
         ("return pick(torch.load(path, map_location='cpu'))", 0),
-        ("return pick(torch.load(path, map_location='cuda'))", 1),
+        ("return [pick(torch.load(path, map_location='cuda')) for step in range(9)]", 1),
     ],
 )
 def test_an_index_into_rows_that_callers_keep_on_the_host_copies_nothing(tmp_path, caller, said):
@@ -480,7 +480,7 @@ class Sampler{base}:
         super().__init__()
         self.rows = torch.tensor([1, 2])
 
-    def step(self, x: torch.Tensor):
+    def training_step(self, x: torch.Tensor):
         while len(x) > 2:
             x = x[self.rows] * 2
         return x
