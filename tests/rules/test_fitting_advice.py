@@ -57,7 +57,7 @@ def test_what_a_module_keeps_on_the_current_card_is_where_it_is(tmp_path, device
 )
 def test_an_attribute_that_is_called_a_device_makes_no_tensors(tmp_path, name, advice):
     code = (
-        "class LossLayer(nn.Module):\n    def __init__(self, **options):\n        super().__init__()\n"
+        "class Block(nn.Module):\n    def __init__(self, **options):\n        super().__init__()\n"
         f'        self.{name} = options["{name}"]\n\n'
         "    def forward(self, x: torch.Tensor):\n"
         f"        return x.mean() + torch.tensor(0.5).to(self.{name})\n"
