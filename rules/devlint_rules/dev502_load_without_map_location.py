@@ -11,9 +11,9 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import called_name, dotted, every
 from devlint.rule import Claim, Rule
-from devlint_rules.helpers.assumptions import assume, assume_if, in_use, runs_elsewhere
+from devlint_rules.helpers.assumptions import assume, assume_if, in_use, runs_elsewhere, warm_code
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewriting import add_argument, in_file, text_of
@@ -76,9 +76,29 @@ def _assumptions(facts: Facts, load: Mention) -> Assumptions:
         weights
         + assume_if(not load.weights, AssumptionKind.FILE_COMES_FROM_CARD, site, other)
         + assume_if(_is_for_host(facts), AssumptionKind.FILE_COMES_FROM_CARD, site, elsewhere)
+        + warm_code(_is_run_by_hand(facts, load), site, "a tool that is run by hand is worth it")
         + runs_elsewhere(site, load.on_purpose or _saved_before(facts, load))
         + in_use(facts, site)
     )
+
+
+def _is_run_by_hand(facts: Facts, load: Mention) -> bool:
+    """The main function of a script, and what writes anew what it loads, and does not train, in a
+    file that knows of no accelerator: who calls it knows the file, and the machine."""
+    function = function_around(facts, load.site.node)
+    if function is None or facts.accelerated:
+        return False
+    return (facts.is_script and function.name.value == "main") or _rewrites(function)
+
+
+@lru_cache(maxsize=64)  # a function may have many loads
+def _rewrites(function: cst.FunctionDef) -> bool:
+    called = {called_name(call) for call in every(function.body, cst.Call)}
+    return not called.isdisjoint(_WRITING) and called.isdisjoint(_STEPPING)
+
+
+_WRITING = ("save", "save_pretrained", "save_file")
+_STEPPING = ("backward", "step", "fit", "train")
 
 
 def _saved_before(facts: Facts, load: Mention) -> str:
@@ -238,7 +258,8 @@ that are used as loaded are then on the host.""",
 A file that holds no tensors, or was saved from the host, loads everywhere; devlint does not look
 into files. It goes by what is done with the result (`load_state_dict`, `.eval()`), by the names of
 the file and of what is loaded, and by the object that loads: one with a device of its own. Data
-sets, features and the like are `possible` findings. So is what the same run has saved to that place
+sets, features and the like are `possible` findings. So is what the main function of a script loads,
+or a function that writes it anew and does not train; what the same run has saved to that place
 before, in the same function or one that it calls; what a script loads that trains on no
 accelerator, or a function that demands CUDA; a file to which the same class or file saves nothing
 but plain values; what NumPy or a plot takes as it was loaded; what `quantize_dynamic` made, which

@@ -9,15 +9,16 @@ from rule_checking import RULES
 
 from devlint import engine
 from devlint.config import Config
+from devlint.findings import Confidence
 
 HEAD = "import torch\nfrom torch import nn\n\n\n"
 
 
-def waits(root: Path, code: str) -> list[int]:
-    """The lines of which DEV303 or DEV305 says that the host waits there, at least likely."""
+def waits(root: Path, code: str, least: Confidence = Confidence.LIKELY) -> list[int]:
+    """The lines of which DEV303 or DEV305 says that the host waits there, at least so sure."""
     file = root / "work.py"
     file.write_text(HEAD + code)
-    report = engine.check([file], Config(root), tuple(RULES.values()))
+    report = engine.check([file], Config(root, min_confidence=least), tuple(RULES.values()))
     assert not report.errors
     begin = HEAD.count("\n")
     found = [f for f in report.findings if f.rule in ("DEV303", "DEV305")]
@@ -25,7 +26,7 @@ def waits(root: Path, code: str) -> list[int]:
 
 
 SCATTER = """\
-class Conv(nn.Module):
+class ConvLayer(nn.Module):
     def forward(self, x, index: torch.Tensor):
         size = int(index.max()) + 1
         return {made}.index_add_(0, index, x)
@@ -81,7 +82,7 @@ def test_a_mask_may_weigh_where_what_it_selects_is_only_reduced_by_its_name(tmp_
 
 
 QUEUE = """\
-class Queue(nn.Module):
+class QueueLayer(nn.Module):
     def __init__(self, encoder, size):
         super().__init__()
         self.encoder = encoder
@@ -162,11 +163,11 @@ class {name}:
 )
 def test_the_step_of_a_sampler_runs_once_per_step(tmp_path, parameters, at, other, lines):
     code = SAMPLER.format(name="Euler", parameters=parameters, at=at, other=other or "...")
-    assert waits(tmp_path, code) == lines
+    assert waits(tmp_path, code, Confidence.POSSIBLE) == lines
 
 
 COUNTED = """\
-class Loss(nn.Module):
+class LossLayer(nn.Module):
     def forward(self, found, foreground):
         count = foreground.sum()
         if count == 0:

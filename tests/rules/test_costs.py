@@ -288,7 +288,7 @@ def test_what_an_object_keeps_may_be_a_list(tmp_path, of, count):
 )
 def test_only_what_the_caller_has_can_be_asked_there(tmp_path, asked, advice):
     code = (
-        "class Pool(nn.Module):\n    def forward(self, x: torch.Tensor, mask: torch.Tensor):\n"
+        "class PoolLayer(nn.Module):\n    def forward(self, x: torch.Tensor, mask: torch.Tensor):\n"
         f"        full = {asked} == 3\n        if full:\n            for row in x:\n"
         "                print()\n            return x\n"
         "        return x[:, 1:]\n"

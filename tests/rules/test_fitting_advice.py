@@ -67,7 +67,7 @@ def test_an_attribute_that_is_called_a_device_makes_no_tensors(tmp_path, name, a
 
 
 RANK = """\
-class Ranker(nn.Module):
+class RankerLayer(nn.Module):
     def forward(self, scores: torch.Tensor, seen, i):
         limit = scores[i].item()
         {then}

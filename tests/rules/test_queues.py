@@ -58,7 +58,7 @@ def test_what_the_calls_in_sight_do_stands_beside_the_end_of_a_step(tmp_path, fi
 
 
 HELPED = """\
-class Loss(nn.Module):
+class MaskedAttention(nn.Module):
     def lengths(self, mask: torch.Tensor):
         {work}
         return [int(n) for n in mask.sum(1).tolist()]
@@ -78,7 +78,7 @@ def test_a_helper_that_waits_last_has_drained_the_queue(tmp_path):
 
 
 STACK = """\
-class Encoder(nn.Module):
+class EncoderBlock(nn.Module):
     def forward(self, x: torch.Tensor, mask: torch.Tensor):
         {first}
         if mask.any():
@@ -130,7 +130,7 @@ def test_what_each_turn_shows_where_it_ends_the_host_needs_there(tmp_path, betwe
 
 
 BESIDE = """\
-class Prototypes(nn.Module):
+class PrototypeLayer(nn.Module):
     def forward(self, x: torch.Tensor, labels: torch.Tensor):
         found = self.net(x)
         {loop}

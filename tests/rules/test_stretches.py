@@ -136,7 +136,7 @@ def test_a_step_with_all_the_data_is_taken_a_few_hundred_times(tmp_path, turn, d
 
 
 PHASE = """\
-class Pruned(nn.Module):
+class PrunedLayer(nn.Module):
     def __init__(self, layer):
         super().__init__()
         self.layer = layer
@@ -181,7 +181,7 @@ def test_a_copy_to_the_host_beside_a_number_that_is_read_there_waits_no_longer(
 
 
 TASKS = """\
-class Heads(nn.Module):
+class HeadsLayer(nn.Module):
     def __init__(self, heads):
         super().__init__()
         self.heads = heads
@@ -199,7 +199,7 @@ def test_what_python_holds_anew_in_each_call_is_copied_in_any_case(tmp_path, num
 
 
 LAZY = """\
-class Hops(nn.Module):
+class HopsLayer(nn.Module):
     def __init__(self, count):
         super().__init__()
         {made}
@@ -232,7 +232,7 @@ def test_a_buffer_that_is_made_behind_the_move_stays_where_it_is_made(
 
 
 EMPTY = """\
-class Pool(nn.Module):
+class PoolLayer(nn.Module):
     def forward(self, rows: torch.Tensor, count):
         if {test}:
             {one}

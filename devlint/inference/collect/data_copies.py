@@ -14,6 +14,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import DataCopy, DataKind
 from devlint.inference.models.devices import place_of
+from devlint.inference.program import options
 from devlint.inference.program.class_state import kept_attribute
 from devlint.inference.program.events import Called, CreatedThenMoved
 from devlint.inference.program.frames import Frame
@@ -83,7 +84,7 @@ def _note(
         target=place,
         of_tensor=dotted(device).endswith(".device") and not dotted(device).startswith("self"),
         loop=loop_fact(frame, hot_one(frame.control.loop)),
-        cold=frame.control.cold,
+        cold=options.is_cold(frame),
         function=function_site(frame),
         in_module=frame.in_module,
     )

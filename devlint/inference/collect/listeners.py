@@ -39,6 +39,7 @@ from devlint.inference.collect import (
     unplaced_factories,
 )
 from devlint.inference.domain.host import External
+from devlint.inference.program import roles
 from devlint.inference.program.events import (
     AddedUp,
     ArgumentGiven,
@@ -189,7 +190,7 @@ _tell(AddedUp, kept_graphs.of_sum)
 _tell(NonLeafUsed, nonleaves.use_non_leaf)
 _tell(KeptMeets, plain_attributes.meets)
 _tell(PartMade, call_contexts.note_part)
-_tell(ModuleMade, module_homes.note_made)
+_tell(ModuleMade, module_homes.note_made, roles.note_made)
 _tell(LoopLeft, rebindings.note)
 
 # Calls.

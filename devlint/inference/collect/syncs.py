@@ -20,6 +20,7 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import is_model_output, is_output, on_accelerator
 from devlint.inference.models.unification.accelerated_code import in_test, with_device_data
+from devlint.inference.program import options
 from devlint.inference.program.assumption_sites import (
     at,
     branch_taken,
@@ -82,7 +83,7 @@ def sync(frame: Frame, event: HostWaits) -> None:
                     tensor,
                     value_node,
                     frame.control.loop,
-                    frame.control.cold,
+                    options.is_cold(frame),
                     guards_error=frame.control.guarding,
                     evaluates=frame.control.evaluating,
                     for_logging=holds("showing-callee", consumer)

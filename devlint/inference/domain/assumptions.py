@@ -100,6 +100,7 @@ class AssumptionKind(str, enum.Enum):
     COLD_CODE_COUNTS = "cold-code-counts"
     HOST_CAN_DO_WITHOUT = "host-can-do-without"
     DEVICE_IS_STILL_BUSY = "device-is-still-busy"
+    ONE_WAIT_COUNTS = "one-wait-counts"
     WRITE_IS_OF_ONE_ELEMENT = "write-is-of-one-element"
     GRAPH_IS_RECORDED = "graph-is-recorded"
     GRADIENTS_ARE_ON = "gradients-are-on"
@@ -237,12 +238,13 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.BOTH_DEVICES_ARE_MEANT: "Nothing out of sight brings two values together that the code puts "
     "on two devices.",
     K.TIME_MATTERS: "The time that could be spared matters where the code runs.",
-    K.COLD_FILE_COUNTS: "It matters in a test, an export, code that prepares data, or code that "
-    "was put aside or taken over, by the path of the file.",
+    K.COLD_FILE_COUNTS: "It matters in a test, a benchmark, an export, code that prepares data, or "
+    "code that was put aside or taken over, by the path of the file.",
     K.COLD_CODE_COUNTS: "It matters in code that runs once, now and then, only to evaluate, or "
     "that nothing in sight calls.",
     K.HOST_CAN_DO_WITHOUT: "The host does not need a value where it reads it.",
     K.DEVICE_IS_STILL_BUSY: "The device still works when the host reads from it.",
+    K.ONE_WAIT_COUNTS: "One wait slows down a step of which nothing shows that it has many.",
     K.WRITE_IS_OF_ONE_ELEMENT: "`x[i] = ...` writes one element, and no row.",
     K.GRAPH_IS_RECORDED: "Autograd records a value, though no call in sight shows it.",
     K.GRADIENTS_ARE_ON: "Gradients are on where a value is made or read.",

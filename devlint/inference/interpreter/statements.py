@@ -99,7 +99,8 @@ def _return(frame: Frame, node: cst.Return) -> bool:
 
 def _raise(frame: Frame, node: cst.Raise) -> bool:
     if node.exc is not None:
-        frame.eval(node.exc)
+        with frame.under(cold=True):
+            frame.eval(node.exc)
     return False
 
 

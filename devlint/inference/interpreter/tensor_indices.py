@@ -20,6 +20,7 @@ from devlint.inference.facts import MeetingKind
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.indices import index_contradiction
+from devlint.inference.program import options
 from devlint.inference.program.assumption_sites import branch_taken, of_receiver
 from devlint.inference.program.events import HiddenCopyNote, PlaceSettled
 from devlint.inference.program.frames import Frame
@@ -127,7 +128,7 @@ def hidden_copy(
 ) -> None:
     """A host tensor is copied to the device to serve as an index or to be written there."""
     if not frame.constructing:
-        loop, cold = frame.control.loop, frame.control.cold
+        loop, cold = frame.control.loop, options.is_cold(frame)
         frame.notes.append(
             HiddenCopyNote(node, what, tensor, tensor_node, base, base_node, loop, cold)
         )

@@ -23,6 +23,7 @@ Questions about these:
 
     tests, shape_tests: how conditions around a place came out, and what they say of dimensions
     type_expressions: types that names stand for
+    multiplicity: functions that run many times in one step
     constructors, roles: functions that build, prepare, evaluate, collate, run per step
     usage: functions that nothing in sight uses, and parameters that no call hands in
     options: flags that nothing in the project sets

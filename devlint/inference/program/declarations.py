@@ -223,6 +223,7 @@ class ClassInfo:
     movers: dict[str, frozenset[str]] = field(default_factory=dict)  # by attribute, once asked for
     rebound: dict[str, bool] = field(default_factory=dict)  # from outside, once asked for
     places_itself: bool = False  # its constructor moves parts of it
+    makers: list[CallSite] = field(default_factory=list)  # in its own file, if it is a module
     stands_on: Placement = None  # where its own method moved it as a whole
     # Its constructor's `self.to(device)`: where to, and the attributes that are assigned later.
     moved_whole: tuple[Placement, frozenset[str]] | None = None

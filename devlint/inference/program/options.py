@@ -34,6 +34,11 @@ def turned_on(frame: Frame, when: PathCondition) -> Iterator[Assumption]:
             return
 
 
+def is_cold(frame: Frame) -> bool:
+    """It runs seldom: by a test around, or since nothing in the project sets an option for it."""
+    return frame.control.cold or any(True for _ in turned_on(frame, frame.state.when))
+
+
 def _option_of(frame: Frame, fact: Literal) -> str:
     """The option that has to be set for this to hold, `causal=True`; "" where it holds by
     default, or is no option."""

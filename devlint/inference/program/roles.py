@@ -14,7 +14,9 @@ from devlint.inference.conventions import found, holds
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import Hotness
 from devlint.inference.program.declarations import CallSite, ClassInfo, Function, functions_of
+from devlint.inference.program.events import ModuleMade
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.multiplicity import many_times
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, read
@@ -47,6 +49,14 @@ def note_call(frame: Frame, function: Function, node: cst.CSTNode) -> None:
         around = frame.control
         call = CallSite(frame.function, node, around.loop, around.cold, around.evaluating)
         function.callers.append(call)
+
+
+def note_made(frame: Frame, event: ModuleMade) -> None:
+    """Remember who makes a module of a class of the same file."""
+    if event.info.unit is frame.unit:
+        around = frame.control
+        made = CallSite(frame.function, event.node, around.loop, around.cold)
+        event.info.makers.append(made)
 
 
 def is_cold(function: Function | None) -> bool:
@@ -248,6 +258,10 @@ def settle(unit: Unit) -> None:
     reached = _reached(unit)
     per_item = _called_per_item(unit)
     facts = unit.facts
+    facts.repeated = {
+        function.node: Site(unit.source, place)
+        for function, place in many_times(unit, reached).items()
+    }
     for function in {owner[2]: None for owner in owned}:
         name = left_over(function)
         if name:
@@ -256,7 +270,7 @@ def settle(unit: Unit) -> None:
         found = reached.get(function)
         if kind in ("move", "data"):
             found = found or per_item.get(function)
-        building = constructing and found is None
+        building = (constructing or _is_compared(function)) and found is None
         recursive = any(c.caller is function and c.loop is not None for c in function.callers)
         if kind == "move":
             move = facts.moves[index]
@@ -285,7 +299,7 @@ def settle(unit: Unit) -> None:
             facts.card_wide_calls[index] = card_call._replace(
                 in_step=function.name if is_method else ""
             )
-        elif kind == "sync" and (found is not None or building or _is_compared(function)):
+        elif kind == "sync" and (found is not None or building):
             sync = facts.syncs[index]
             facts.syncs[index] = sync._replace(
                 in_step=function.name if found is not None else "",
@@ -293,7 +307,7 @@ def settle(unit: Unit) -> None:
                 trains=found is not None and found.trains,
                 evaluates=sync.evaluates
                 and (found is None or holds("evaluating-function", function.name)),
-                cold=sync.cold or building or (found is None and _is_compared(function)),
+                cold=sync.cold or building,
             )
     owned.clear()
 

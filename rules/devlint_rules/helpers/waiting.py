@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
@@ -116,6 +119,41 @@ def busy_at(
     return ()
 
 
+def counts_alone(facts: Facts, sync: Sync) -> Assumptions:
+    """The assumption that one wait in each call of a part of a step slows it down: nothing shows
+    that a step waits there many times, a loop around it or around what calls it, or that it is in
+    the midst of a step: a loss is, between the pass forward and that back."""
+    tree = getattr(facts.source, "tree", None)
+    loop = sync.loop
+    if not isinstance(tree, cst.Module) or (loop and _takes_part(loop, bool(sync.in_step))):
+        return ()
+    around = path_to(tree, sync.site.node)
+    functions = [step for step in around if isinstance(step, cst.FunctionDef)]
+    if any(function in facts.repeated for function in functions) or _is_of_loss(facts, around):
+        return ()
+    called = f"call of `{functions[0].name.value}`" if functions else "step"
+    message = f"one wait in each {called} counts, where nothing shows many of them"
+    return assume(K.ONE_WAIT_COUNTS, sync.site, message)
+
+
+def _takes_part(loop: Loop, in_step: bool) -> bool:
+    """Each turn of a loop is a part of a step: it queues something, in what runs once per step or
+    inside of another loop, or in a hot one that goes over anything but batches."""
+    if loop.trains or loop.hotness is Hotness.EPOCHS:
+        return False
+    hot = loop.hotness is Hotness.HOT and not loop.of_batches
+    return loop.feeds_device and (hot or in_step or loop.nested)
+
+
+def _is_of_loss(facts: Facts, around: Sequence[cst.CSTNode]) -> bool:
+    """By the names of the functions, the class and the file around it."""
+    functions = [step.name.value for step in around if isinstance(step, cst.FunctionDef)]
+    classes = [step.name.value for step in around if isinstance(step, cst.ClassDef)]
+    return any(holds("loss-place", name) for name in (*functions, facts.source.path)) or any(
+        holds("loss-class", name) for name in classes
+    )
+
+
 def repeated(loop: Loop | None, function: Site | None) -> cst.CSTNode | None:
     """What runs once per step: a hot loop, else the function."""
     if loop is not None and loop.hotness is Hotness.HOT:
@@ -136,6 +174,7 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
         found += assume(K.DEVICE_IS_STILL_BUSY, site, message)
     if not sync.elementwise:
         found += busy_at(facts, site, around, Counted.BATCHES)
+        found += counts_alone(facts, sync) if not _is_in_hot_loop(sync) else ()
     if not _on_accelerator(facts, sync):
         message = f"callers hand in `{sync.operand.name}` on an accelerator"
         found += assume(K.INPUT_MAY_BE_ACCELERATED, site, message)
@@ -152,6 +191,10 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
             f"the host can do without `{sync.operand.name}` here",
         )
     )
+
+
+def _is_in_hot_loop(sync: Sync) -> bool:
+    return sync.trains or (sync.loop is not None and sync.loop.hotness is Hotness.HOT)
 
 
 def _wanted_at_once(facts: Facts, sync: Sync, around: cst.CSTNode) -> Assumptions:

@@ -11,6 +11,7 @@ from devlint.inference.domain.tensors import INDIRECT, Tensor
 from devlint.inference.domain.value import alternatives
 from devlint.inference.models import creations
 from devlint.inference.models.devices import names_device
+from devlint.inference.program import options
 from devlint.inference.program.events import CreatedThenMoved, MoveNote, RoundTripNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import called_name, code, dotted, receiver_of
@@ -41,7 +42,7 @@ def note_move(
         loop=frame.control.loop,
         creation=None,
         guarded=frame.control.guarded,
-        cold=frame.control.cold,
+        cold=options.is_cold(frame),
         evaluates=frame.control.evaluating,
     )
     frame.notes.append(note)

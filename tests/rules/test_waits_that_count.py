@@ -1,0 +1,185 @@
+"""A wait counts where a step has many of it, or where it holds up a loss."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from rule_checking import RULES
+
+from devlint import engine
+from devlint.config import Config
+
+HEAD = "import torch\nfrom torch import nn\n\n\n"
+
+
+def said(root: Path, code: str, rule: str) -> int:
+    """How many findings of a rule are at least likely."""
+    file = root / "work.py"
+    file.write_text(HEAD + code)
+    report = engine.check([file], Config(root), tuple(RULES.values()))
+    assert not report.errors
+    return sum(finding.rule == rule for finding in report.findings)
+
+
+GATE = """\
+class {name}(nn.Module):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor):
+        x = self.net(x)
+        if mask.any():
+            x = x * mask
+        return self.last(x)
+
+
+class Model(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.parts = {parts}
+"""
+MANY, ONE = "nn.ModuleList(Gate() for _ in range(count))", "nn.Sequential(Gate())"
+
+
+@pytest.mark.parametrize(
+    ("name", "parts", "count"),
+    [("Gate", MANY, 1), ("Gate", ONE, 0), ("GateLayer", "None", 1), ("Gates", "None", 0)],
+)
+def test_a_model_has_many_of_its_layers(tmp_path, name, parts, count):
+    assert said(tmp_path, GATE.format(name=name, parts=parts), "DEV303") == count
+
+
+HELD = """\
+class Gate(nn.Module):
+    def forward(self, x: torch.Tensor):
+        x = self.net(x)
+        if x.max() > 9:
+            x = x / 9
+        return self.last(x)
+
+
+class Stage(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = Gate()
+
+
+def model(count):
+    return nn.Sequential({stages})
+"""
+
+
+@pytest.mark.parametrize(
+    ("stages", "count"), [("*[Stage() for _ in range(count)]", 1), ("Stage()", 0)]
+)
+def test_a_layer_has_as_many_parts_as_there_are_layers(tmp_path, stages, count):
+    assert said(tmp_path, HELD.format(stages=stages), "DEV303") == count
+
+
+CALLED = """\
+class Rows(nn.Module):
+    def one(self, row: torch.Tensor):
+        y = self.net(row)
+        if y.sum() > 0:
+            y = y * 2
+        return self.last(y)
+
+    def {name}(self, rows: torch.Tensor):
+        {calls}
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "calls", "count"),
+    [
+        ("forward", "return [self.one(row) for row in rows]", 1),
+        ("forward", "return self.one(rows)", 0),
+        ("evaluate", "return [self.one(row) for row in rows]", 0),
+    ],
+)
+def test_a_loop_in_a_step_calls_a_function_many_times(tmp_path, name, calls, count):
+    assert said(tmp_path, CALLED.format(name=name, calls=calls), "DEV303") == count
+
+
+PENALTY = """\
+class {name}(nn.Module):
+    def {function}(self, x: torch.Tensor, mask: torch.Tensor):
+        x = self.net(x)
+        if mask.any():
+            x = x * mask
+        return self.last(x)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "count"),
+    [
+        ("EdgeLoss", "forward", 1),
+        ("Trainer", "compute_loss", 1),
+        ("Glossary", "forward", 0),
+        ("Edges", "forward", 0),
+    ],
+)
+def test_a_loss_is_in_the_midst_of_a_step(tmp_path, name, function, count):
+    """What waits there holds up the pass back, of which nothing is queued yet."""
+    assert said(tmp_path, PENALTY.format(name=name, function=function), "DEV303") == count
+
+
+INNER = """\
+class Walk(nn.Module):
+    def forward(self, x: torch.Tensor, mask: torch.Tensor):
+        kept = mask.nonzero()
+        for i in range(x.size(0)):
+            y = self.net(x[i])
+            if y.max() > 0:
+                x = self.add(x, y)
+        return self.last(x, kept)
+"""
+
+
+def test_a_wait_in_each_turn_counts_beside_one_ahead_of_all(tmp_path):
+    assert said(tmp_path, INNER, "DEV303") == 1
+
+
+OPTION = """\
+class DropLayer(nn.Module):
+    def __init__(self, net, careful=False):
+        super().__init__()
+        self.net = net
+        self.careful = careful
+
+    def forward(self, x: torch.Tensor):
+        y = self.net(x)
+        if self.careful:
+            {careful}
+        return self.net(y)
+"""
+ASKED = "y = y * 2 if y.max() > 1 else y"
+MADE = "y = y + torch.zeros(x.size(0), 3).to(x.device)"
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [("DropLayer(nn.Linear(3, 3))", 0), ("DropLayer(nn.Linear(3, 3), careful=True)", 1)],
+)
+def test_a_branch_behind_an_option_that_nobody_sets_is_cold(tmp_path, made, count):
+    using = f"from work import DropLayer\nfrom torch import nn\n\nlayer = {made}\n"
+    (tmp_path / "use.py").write_text(using)
+    assert said(tmp_path, OPTION.format(careful=ASKED), "DEV303") == count
+    assert said(tmp_path, OPTION.format(careful=MADE), "DEV304") == count
+
+
+RAISED = """\
+class CheckLayer(nn.Module):
+    def forward(self, x: torch.Tensor):
+        y = self.net(x)
+        if y.size(0) > 8:
+            {told}
+        return self.net(y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "count"),
+    [('raise ValueError(f"too many: {y.sum()}")', 0), ('print(f"too many: {y.sum()}")', 1)],
+)
+def test_an_error_tells_of_a_tensor_once(tmp_path, told, count):
+    assert said(tmp_path, RAISED.format(told=told), "DEV303") == count
