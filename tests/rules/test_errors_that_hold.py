@@ -375,7 +375,10 @@ class Net(nn.Module):
 """
 
 
-@pytest.mark.parametrize(("first", "count"), [("self.rows", 0), ("rows", 1)])
+@pytest.mark.parametrize(
+    ("first", "count"),
+    [("self.rows", 0), ("rows", 1), ("self.rows = nn.Parameter(x).to(x.device); rows", 1)],
+)
 def test_what_a_method_replaces_was_to_be_no_parameter(first, count):
     assert len(said(EMBEDDED.format(first=first), "DEV203")) == count
 

@@ -30,7 +30,7 @@ from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.control_dependence import walk
-from devlint.inference.syntax.text import code, every
+from devlint.inference.syntax.text import called_name, code, dotted, every
 
 
 def kept_tensor(
@@ -109,9 +109,25 @@ def kept_tensor(
 
 
 def _is_replaced(info: ClassInfo, frame: Frame, name: str) -> bool:
-    """Another method puts something else there, which it could not in the place of a parameter."""
-    writers = {method for each in info.lineage() for method in each.writers.get(name, ())}
-    return bool(writers - {method_name(frame)})
+    """Another method puts something else there, which it could not in the place of a parameter;
+    one that makes a parameter anew means the same."""
+    return any(
+        not _makes_parameter(each.methods.get(method), name)
+        for each in info.lineage()
+        for method in set(each.writers.get(name, ())) - {method_name(frame)}
+    )
+
+
+def _makes_parameter(method: Function | None, name: str) -> bool:
+    """A method assigns `nn.Parameter(…)`, moved or not, to an attribute of its object."""
+    if method is None:
+        return False
+    return any(
+        called_name(call) == "Parameter"
+        for assign in every(method.node.body, cst.Assign)
+        if any(dotted(target.target) == f"self.{name}" for target in assign.targets)
+        for call in every(assign.value, cst.Call)
+    )
 
 
 def _other_way(
