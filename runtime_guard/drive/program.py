@@ -10,7 +10,6 @@ and the slots that they have, each with its value, for what is to be tried other
 
 from __future__ import annotations
 
-import enum
 import importlib
 import inspect
 import os
@@ -318,8 +317,6 @@ def _in_module(program: Program, address: Address) -> bool:
 
 
 def _instance(program: Program, made: type, address: Address, choices: Choices, depth: int) -> str:
-    if inspect.isclass(made) and issubclass(made, enum.Enum):
-        return f"next(iter({program.reference(made.__module__, made.__qualname__)}))"
     if inspect.isabstract(made):
         made = _concrete(made, "__init__")
     program.made[address] = made

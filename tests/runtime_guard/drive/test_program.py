@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
 import sys
 import types
@@ -10,6 +11,7 @@ from typing import Literal, NamedTuple
 import pytest
 import torch
 
+from runtime_guard.drive.arguments import candidates, slots_of
 from runtime_guard.drive.plan import Entry
 from runtime_guard.drive.program import NotMade, Program, write
 from runtime_guard.drive.repair import Edit, Failure, Frame, edits
@@ -35,6 +37,22 @@ class Net(torch.nn.Module):
 
 def of_config(config, device="cpu"):  # type: ignore[no-untyped-def]
     return torch.ones(config.width, device=device)
+
+
+class Mode(enum.Enum):
+    SLOW = 1
+    FAST = 2
+
+
+class Reduction(str, enum.Enum):
+    SUM = "sum"
+
+
+CENTRE = "centre"
+
+
+def of_modes(mode: Mode, other, reduction="mean", where="left"):  # type: ignore[no-untyped-def]
+    return other == Mode.FAST or reduction == Reduction.SUM or where == CENTRE
 
 
 class Sign(torch.optim.Optimizer):
@@ -126,6 +144,15 @@ def test_a_part_of_torch_is_imported_without_a_name() -> None:
     text = write(HERE, Entry("Net", "forward"), choices).text
     assert 'import_module("torch.utils.data")' in text
     assert "import torch" not in text
+
+
+def test_what_a_value_is_compared_with_is_tried_and_each_member_of_an_enumeration() -> None:
+    mode, other, reduction, where = slots_of(of_modes, ("arg",))
+    fast = Text(f"{__name__}.Mode.FAST", (__name__,))
+    assert candidates(mode)[:2] == [Text(f"{__name__}.Mode.SLOW", (__name__,)), fast]
+    assert candidates(other)[0] == fast
+    assert candidates(reduction)[:2] == [Omitted(), Text("'sum'")]
+    assert candidates(where)[:2] == [Omitted(), Text("'centre'")]
 
 
 def test_a_name_of_a_device_is_tried_too() -> None:
