@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import inspect
+import os
 import sys
 import types
 from typing import Literal, NamedTuple
@@ -13,7 +14,7 @@ import torch
 
 from runtime_guard.drive.arguments import candidates, slots_of
 from runtime_guard.drive.plan import Entry
-from runtime_guard.drive.program import NotMade, Program, write
+from runtime_guard.drive.program import FILE, NotMade, Program, write
 from runtime_guard.drive.repair import Edit, Failure, Frame, edits
 from runtime_guard.drive.values import Omitted, Tensor, Text
 
@@ -209,6 +210,24 @@ def test_an_error_says_which_shape_it_takes(
 def test_an_error_says_which_type_it_takes(program: Program) -> None:
     text = "tensors used as indices must be long, int, byte or bool tensors"
     assert (X, Tensor("long", (2, 8))) in proposed(Failure("IndexError", text), program)
+
+
+@pytest.mark.parametrize(
+    ("missing", "made"),
+    [
+        ("runs/last.pt", ["runs/last.pt"]),
+        (os.path.abspath("last.pt"), ["last.pt"]),
+        (os.path.abspath("../last.pt"), []),
+    ],
+)
+def test_a_file_that_is_missing_below_the_current_folder_is_made(
+    program: Program, missing: str, made: list[str]
+) -> None:
+    failure = Failure("FileNotFoundError", f"[Errno 2] No such file or directory: {missing!r}")
+    found = [a for a, _ in edits(failure, program, Frame(__file__, 1, 1)) if a[0] == FILE]
+    assert found == [(FILE, path) for path in made]
+    text = write(HERE, Entry("", "of_config"), {(FILE, path): Text("") for path in made}).text
+    assert text.count("saved_on_card(") == len(made)
 
 
 def test_the_line_that_raised_says_whose_fault_it_may_be(program: Program) -> None:
