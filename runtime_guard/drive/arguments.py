@@ -15,7 +15,7 @@ import sys
 import textwrap
 import types
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -90,6 +90,7 @@ def slots_of(function: Callable[..., Any], prefix: Address) -> list[Slot]:
     hints = _hints(code_of)
     documented = types_in(inspect.getdoc(code_of), inspect.getdoc(function))
     scope = _scope(function, code_of)
+    _constants(scope, getattr(code_of, "__globals__", {}))
     slots = []
     for name, parameter in signature.parameters.items():
         if parameter.kind is parameter.VAR_KEYWORD:
@@ -165,13 +166,29 @@ def _scope(function: Callable[..., Any], code_of: Callable[..., Any]) -> dict[st
     return scope
 
 
+def _constants(scope: Mapping[str, Uses], names: Mapping[str, Any]) -> None:
+    """``mode == Mode.FAST`` and ``kind == KIND``: what the module's names stand for."""
+    for uses in scope.values():
+        for name in uses.compared:
+            first, *rest = name.split(".")
+            value = names.get(first)
+            for part in rest:
+                value = getattr(value, part, None)
+            if isinstance(value, enum.Enum):
+                uses.members[_named(type(value), value.name)] = None
+            if isinstance(value, str):
+                uses.strings[value.value if isinstance(value, enum.Enum) else value] = None
+
+
 def candidates(slot: Slot) -> list[Value]:
     """What may stand in ``slot``, the likeliest first, each once."""
     found: list[Value] = []
     if is_device(slot.name):
         found += [CARD, Text("card")]
+    members = [*slot.uses.members] if not isinstance(slot.default, str) else []
     if slot.optional:
         found.append(Omitted())
+    found += members
     if isinstance(slot.default, bool):
         found.append(Text(repr(not slot.default)))
     elif isinstance(slot.default, str):
@@ -317,6 +334,10 @@ def _by_container(slot: Slot, origin: Any, inside: tuple[Any, ...]) -> Iterator[
         yield Several(2)
 
 
+def _named(owner: type, name: str) -> Text:
+    return Text(f"{owner.__module__}.{owner.__qualname__}.{name}", (owner.__module__,))
+
+
 def _of_class(wanted: type) -> Iterator[Value]:
     if wanted is torch.device:
         yield CARD
@@ -332,10 +353,10 @@ def _of_class(wanted: type) -> Iterator[Value]:
         yield Text("torch.optim.SGD(torch.nn.Linear(8, 8).to(card).parameters(), 0.1)")
     elif wanted.__module__ == "numpy" and wanted.__name__ == "ndarray":
         yield Text("torch.rand(2, 8).numpy()")
+    elif issubclass(wanted, enum.Enum):
+        yield from (_named(wanted, name) for name in list(wanted.__members__)[:8])
     elif wanted.__module__.split(".")[0] not in sys.stdlib_module_names:
         yield Instance(wanted.__module__, wanted.__qualname__)
-    elif issubclass(wanted, enum.Enum):
-        yield Text("None")
 
 
 def element_of(annotation: Any) -> Any:

@@ -16,7 +16,7 @@ def main(job_file: str, answer_file: str) -> None:
     """Import the module, and search; the best so far is always in the answer."""
     with open(job_file, encoding="utf-8") as file:
         job: dict[str, Any] = json.load(file)
-    limit(job["seconds"])
+    limit(job["start"] + job["seconds"])
     sys.path[:0] = job["paths"]
     sys.argv = [job["module"]]
     warnings.simplefilter("ignore")
@@ -111,7 +111,11 @@ def _as_data(done: Any, reason: str) -> dict[str, Any]:
 
 def _again(driver: Any, module: Any, done: Any) -> Any:
     """The same call, watched for what gets to the finding's lines."""
+    from runtime_guard.drive.program import FILE  # start-up: torch, like the next
+    from runtime_guard.drive.values import Text  # start-up
+
     choices = {address: value for address, (_, value) in done.program.slots.items()}
+    choices.update(((FILE, path), Text(repr(path))) for path in done.program.files)
     return driver.attempt(module, done.entry, choices, done.keep_going, watched=True)
 
 

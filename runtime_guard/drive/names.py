@@ -77,6 +77,11 @@ _ROWS: tuple[tuple[str, Value], ...] = (
         r"(.*_)?(optimizer|optim)",
         Text("torch.optim.SGD(torch.nn.Linear(8, 8).to(card).parameters(), 0.1)"),
     ),
+    # DataLoader(dataset=...)
+    (
+        r"(.*_)?(data_?set)s?",
+        Text("[(torch.rand(8), torch.rand(8)) for _ in range(4)]"),
+    ),
     (
         r"(.*_)?(data_?loader|loader)s?",
         Text("[(torch.rand(2, 8), torch.rand(2, 8)) for _ in range(3)]"),

@@ -109,8 +109,8 @@ def _is_main(test: ast.expr) -> bool:
 
 def _with_callers(tree: ast.Module, entry: Entry) -> list[Entry]:
     """``entry``, its callers, and theirs; what a constructor makes is called, too."""
-    found = [entry]
     defined = {known for known, _ in functions(tree)}
+    found = [entry, *_of_heirs(tree, entry, defined)]
     for known in found:
         if len(found) >= MAX_ENTRIES:
             break
@@ -119,6 +119,20 @@ def _with_callers(tree: ast.Module, entry: Entry) -> list[Entry]:
             near = [Entry(known.owner, "forward"), Entry(known.owner, "__call__"), *near]
         found += [other for other in near if other in defined and other not in found]
     return found[:MAX_ENTRIES]
+
+
+def _of_heirs(tree: ast.Module, entry: Entry, defined: set[Entry]) -> Iterator[Entry]:
+    """The same method of the classes of the file that inherit it: a base is often made to be filled
+    in."""
+    bases = {entry.owner}
+    for node in tree.body:
+        if not (entry.owner and isinstance(node, ast.ClassDef)):
+            continue
+        heir = Entry(node.name, entry.function)
+        if heir not in defined and bases & {ast.unparse(base) for base in node.bases}:
+            bases.add(node.name)
+            if len(bases) <= MAX_CALLERS:
+                yield heir
 
 
 def _callers(tree: ast.Module, entry: Entry) -> Iterator[Entry]:

@@ -10,7 +10,6 @@ and the slots that they have, each with its value, for what is to be tried other
 
 from __future__ import annotations
 
-import enum
 import importlib
 import inspect
 import os
@@ -41,6 +40,8 @@ from runtime_guard.drive.values import (
 Choices = Mapping[Address, Value]
 WIDTH = 88
 MAX_DEPTH = 5
+FILE = "file"
+"""Begins the address of a file that is made; its path follows."""
 
 
 class NotMade(ValueError):
@@ -58,6 +59,8 @@ class Program:
     data: Data = "card"
     made: dict[Address, type] = field(default_factory=dict)
     """The classes that are called, by the address of what they make."""
+    files: tuple[str, ...] = ()
+    """What is read, and is made as a checkpoint that was saved on a card."""
 
     @property
     def text(self) -> str:
@@ -72,6 +75,9 @@ class Program:
                 lines.append(f"import {name}")
         if any("import_module(" in line for line in lines):
             lines.insert(0, "from importlib import import_module")
+        if self.files:
+            lines.append("from runtime_guard.drive.files import saved_on_card")
+            lines += (f"saved_on_card({path!r})" for path in self.files)
         return "\n".join([*lines, *self.lines]) + "\n"
 
     def reference(self, module: str, name: str) -> str:
@@ -95,7 +101,8 @@ def write(
     module: types.ModuleType, entry: Entry, choices: Choices, calls: int = 1, data: Data = "card"
 ) -> Program:
     """The program that goes in by ``entry``, ``calls`` times.  Raises ``NotMade``."""
-    program = Program(calls=calls, data=data)
+    files = tuple(address[1] for address in choices if address[0] == FILE)
+    program = Program(calls=calls, data=data, files=files)
     program.modules[module.__name__] = None
     if not entry.function:
         return program
@@ -318,8 +325,6 @@ def _in_module(program: Program, address: Address) -> bool:
 
 
 def _instance(program: Program, made: type, address: Address, choices: Choices, depth: int) -> str:
-    if inspect.isclass(made) and issubclass(made, enum.Enum):
-        return f"next(iter({program.reference(made.__module__, made.__qualname__)}))"
     if inspect.isabstract(made):
         made = _concrete(made, "__init__")
     program.made[address] = made

@@ -10,13 +10,14 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
 from runtime_guard.drive.arguments import SHAPES, Slot, candidates, source_tree
-from runtime_guard.drive.program import Program
+from runtime_guard.drive.program import FILE, Program
 from runtime_guard.drive.uses import assigned_attributes
 from runtime_guard.drive.values import Address, Omitted, Record, Several, Table, Tensor, Text, Value
 
@@ -94,6 +95,10 @@ def _others(address: Address, slot: Slot, value: Value, most: int) -> Iterator[E
 def _of_words(failure: Failure, program: Program, order: list[Address]) -> Iterator[Edit]:
     text = failure.text
     rank = _rank_asked(text)
+    if missing := re.search(r"No such file or directory: '([^']+)'", text):
+        path = os.path.relpath(missing[1])  # an absolute one may be below the current folder, too
+        if not path.startswith(os.pardir):
+            yield (FILE, path), Text(repr(path))
     for address in order if "NoneType" in text else ():
         slot, value = program.slots[address]
         if isinstance(value, Omitted) and slot.default is None:  # it was left out, and is asked for

@@ -192,6 +192,7 @@ class Driver:
         self.data = data
         self.span = span_of(finding, root)
         self.tried: dict[str, Try] = {}
+        self.begun: dict[Entry, list[dict[Address, Value]]] = {}
 
     def attempt(
         self, module: types.ModuleType, entry: Entry, choices: Mapping[Address, Value],
@@ -267,9 +268,11 @@ class Driver:
         furthest.  ``tell`` hears of each that is better than all before.  Raises ``NotMade``.
 
         ``known_only``: nothing is tried but the calls that the project makes."""
-        end = time.process_time() + budget.seconds
         number = itertools.count()
-        first = self.beginnings(module, entry) + ([] if known_only else [{}])
+        if entry not in self.begun:
+            self.begun[entry] = self.beginnings(module, entry)
+        first = self.begun[entry] + ([] if known_only else [{}])
+        end = time.process_time() + budget.seconds  # to read a large project takes seconds
         waiting = [(_FIRST, 0, next(number), choices) for choices in first]
         seen: set[str] = set()
         best: Try | None = None

@@ -17,6 +17,8 @@ from typing import Any
 
 import torch
 
+from runtime_guard.drive.values import Text
+
 _METHODS_OF_TENSORS = frozenset(
     {
         "backward",
@@ -105,6 +107,10 @@ class Uses:
     """Is it asked whether it is true?"""
     classes: dict[str, None] = field(default_factory=dict)
     """Classes that it is tested for."""
+    compared: dict[str, None] = field(default_factory=dict)
+    """Dotted names that it is compared with."""
+    members: dict[Text, None] = field(default_factory=dict)
+    """Those of them that are members of enumerations, by whom knows the module."""
 
     @property
     def is_flag(self) -> bool:
@@ -129,6 +135,7 @@ class Uses:
         self.keys.update(more.keys)
         self.strings.update(more.strings)
         self.classes.update(more.classes)
+        self.compared.update(more.compared)
         self.ranks |= more.ranks
         self.tensor += more.tensor
         self.number += more.number
@@ -174,7 +181,7 @@ Sign = tuple[str, Any]
 
 def _note(uses: Uses, sign: Sign) -> None:
     what, value = sign
-    if what in ("attributes", "keys", "strings", "classes"):
+    if what in ("attributes", "keys", "strings", "classes", "compared"):
         getattr(uses, what)[value] = None
     elif what == "ranks":
         uses.ranks.add(value)
@@ -337,6 +344,8 @@ def _of_comparison(node: ast.Compare) -> Iterator[tuple[str, Sign]]:
         for part in parts:
             if isinstance(part, ast.Constant) and isinstance(part.value, str):
                 yield name, ("strings", part.value)
+            elif dotted(part):
+                yield name, ("compared", dotted(part))
 
 
 def _of_unpacking(target: ast.Tuple, value: ast.expr) -> Iterator[tuple[str, Sign]]:

@@ -104,6 +104,7 @@ def _look(finding: Finding, wanted: Plan, scenario: Scenario, root: str, limits:
         "card": scenario.card,
         "repeat": scenario.calls,
         "data": scenario.data,
+        "start": limits.start,
         "seconds": limits.seconds,
         "calls": limits.calls,
     }

@@ -281,3 +281,31 @@ def test_the_traced_tensor_may_meet_a_card_before_the_line(moves: Path) -> None:
     assert verdict == "confirmed"
     assert reason.startswith("what it traces got into a mixed-device error before its line, at ")
     assert driven(moves, {**one, "related": []}, FEW)[0] == NOT_DRIVEN
+
+
+LOADS = """\
+import torch
+
+
+def resume(folder, step=0):
+    return torch.load(f"{folder}/step{step}.pt")
+
+
+def resume_on_host(folder):
+    return torch.load(f"{folder}/last.pt", map_location="cpu")
+"""
+
+
+@pytest.mark.parametrize(
+    ("of", "verdict"),
+    [
+        ("step{step}", "confirmed"),
+        ("last", NOT_DRIVEN),  # nothing goes to a card there
+    ],
+)
+def test_a_file_that_is_missing_is_a_checkpoint_saved_on_a_card(
+    tree: Tree, of: str, verdict: str
+) -> None:
+    root = tree({"loads.py": LOADS})
+    found, reason, _ = driven(root, finding("loads.py", "DEV502", of, LOADS), FEW)
+    assert found == verdict, reason

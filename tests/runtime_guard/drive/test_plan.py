@@ -93,6 +93,41 @@ def test_what_a_constructor_makes_shows_where_it_is_used(tree: Tree) -> None:
     )
 
 
+BASE = """\
+import torch
+
+
+class Policy(torch.nn.Module):
+    def flat(self):
+        return torch.nn.utils.parameters_to_vector(self.parameters()).numpy()
+
+
+class Actor(Policy):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(2, 2)
+
+
+class Silent(Policy):
+    def flat(self):
+        return None
+
+
+class Small(Actor):
+    pass
+"""
+
+
+def test_a_method_that_heirs_share_is_called_on_them_too(tree: Tree) -> None:
+    """`Policy` itself has no parameters, and `Silent` a method of its own."""
+    root = tree({"base.py": BASE})
+    assert plan(str(root / "base.py"), 6, str(root)).entries == (
+        Entry("Policy", "flat"),
+        Entry("Actor", "flat"),
+        Entry("Small", "flat"),
+    )
+
+
 def test_what_only_a_program_runs_is_not_called(tree: Tree) -> None:
     root = tree({"net.py": NET})
     with pytest.raises(NoPlan, match="give its command"):

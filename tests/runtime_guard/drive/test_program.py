@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import enum
 import inspect
+import os
 import sys
 import types
 from typing import Literal, NamedTuple
@@ -10,8 +12,9 @@ from typing import Literal, NamedTuple
 import pytest
 import torch
 
+from runtime_guard.drive.arguments import candidates, slots_of
 from runtime_guard.drive.plan import Entry
-from runtime_guard.drive.program import NotMade, Program, write
+from runtime_guard.drive.program import FILE, NotMade, Program, write
 from runtime_guard.drive.repair import Edit, Failure, Frame, edits
 from runtime_guard.drive.values import Omitted, Tensor, Text
 
@@ -35,6 +38,22 @@ class Net(torch.nn.Module):
 
 def of_config(config, device="cpu"):  # type: ignore[no-untyped-def]
     return torch.ones(config.width, device=device)
+
+
+class Mode(enum.Enum):
+    SLOW = 1
+    FAST = 2
+
+
+class Reduction(str, enum.Enum):
+    SUM = "sum"
+
+
+CENTRE = "centre"
+
+
+def of_modes(mode: Mode, other, reduction="mean", where="left"):  # type: ignore[no-untyped-def]
+    return other == Mode.FAST or reduction == Reduction.SUM or where == CENTRE
 
 
 class Sign(torch.optim.Optimizer):
@@ -128,6 +147,15 @@ def test_a_part_of_torch_is_imported_without_a_name() -> None:
     assert "import torch" not in text
 
 
+def test_what_a_value_is_compared_with_is_tried_and_each_member_of_an_enumeration() -> None:
+    mode, other, reduction, where = slots_of(of_modes, ("arg",))
+    fast = Text(f"{__name__}.Mode.FAST", (__name__,))
+    assert candidates(mode)[:2] == [Text(f"{__name__}.Mode.SLOW", (__name__,)), fast]
+    assert candidates(other)[0] == fast
+    assert candidates(reduction)[:2] == [Omitted(), Text("'sum'")]
+    assert candidates(where)[:2] == [Omitted(), Text("'centre'")]
+
+
 def test_a_name_of_a_device_is_tried_too() -> None:
     program = write(HERE, Entry("", "of_config"), {})
     failure = Failure("TypeError", "argument of type 'torch.device' is not iterable")
@@ -182,6 +210,24 @@ def test_an_error_says_which_shape_it_takes(
 def test_an_error_says_which_type_it_takes(program: Program) -> None:
     text = "tensors used as indices must be long, int, byte or bool tensors"
     assert (X, Tensor("long", (2, 8))) in proposed(Failure("IndexError", text), program)
+
+
+@pytest.mark.parametrize(
+    ("missing", "made"),
+    [
+        ("runs/last.pt", ["runs/last.pt"]),
+        (os.path.abspath("last.pt"), ["last.pt"]),
+        (os.path.abspath("../last.pt"), []),
+    ],
+)
+def test_a_file_that_is_missing_below_the_current_folder_is_made(
+    program: Program, missing: str, made: list[str]
+) -> None:
+    failure = Failure("FileNotFoundError", f"[Errno 2] No such file or directory: {missing!r}")
+    found = [a for a, _ in edits(failure, program, Frame(__file__, 1, 1)) if a[0] == FILE]
+    assert found == [(FILE, path) for path in made]
+    text = write(HERE, Entry("", "of_config"), {(FILE, path): Text("") for path in made}).text
+    assert text.count("saved_on_card(") == len(made)
 
 
 def test_the_line_that_raised_says_whose_fault_it_may_be(program: Program) -> None:

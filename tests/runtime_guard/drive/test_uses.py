@@ -120,3 +120,9 @@ def test_into_what_a_loop_unpacks_each_element() -> None:
     found = uses_in(ast.parse("for image, label in loader: pass"))
     assert found["loader"].iterated
     assert found["loader[]"].parts == 2
+
+
+def test_names_that_a_value_is_compared_with() -> None:
+    found = uses_in(ast.parse("if mode == Mode.FAST or mode in (SLOW, 'x') or mode is None: pass"))
+    assert list(found["mode"].compared) == ["Mode.FAST", "SLOW"]
+    assert list(found["mode"].strings) == ["x"]
