@@ -41,8 +41,8 @@ def _text_of_move(fact: Rebinding) -> str:
 
 def _moved(facts: Facts, fact: Rebinding) -> str:
     """The element of the new list: where a condition picks what is moved, the others stay."""
-    tree, moved = getattr(facts.source, "tree", None), _text_of_move(fact)
-    around = path_to(tree, fact.site.node) if isinstance(tree, cst.Module) else []
+    moved = _text_of_move(fact)
+    around = path_to(facts.source.tree, fact.site.node)
     for step in around:
         if isinstance(step, cst.If):
             test = short(step.test) if step.body in around else f"not ({short(step.test)})"

@@ -77,12 +77,12 @@ def _is_put_on_current_card(facts: Facts, fact: PlainAttribute) -> bool:
 
 def _names_cuda(facts: Facts, node: cst.CSTNode) -> bool:
     """`x.cuda()`, `x.to("cuda")`, or `x.to(self.device)` below `self.device = "cuda"`."""
-    target, tree = move_target(node), getattr(facts.source, "tree", None)
-    if target is None or not isinstance(tree, cst.Module):
+    target = move_target(node)
+    if target is None:
         return isinstance(node, cst.Call) and "cuda" in text_of(node)
     if target.strip("\"'") == "cuda":
         return True
-    return target in _names_of_cuda(tree)
+    return target in _names_of_cuda(facts.source.tree)
 
 
 @lru_cache(maxsize=1)  # the file under check

@@ -23,7 +23,7 @@ def _container(value: cst.BaseExpression) -> str:
 
 def _package(facts: Facts, value: cst.CSTNode) -> str | None:
     """The name under which the file knows torch.nn, with a dot behind it."""
-    text = getattr(facts.source, "text", "")
+    text = facts.source.text
     if re.search(r"^(from torch import .*\bnn\b(?! as)|import torch\.nn as nn\b)", text, re.M):
         return "nn."
     if re.search(r"^import torch(\.nn)?\s*$", text, re.M):

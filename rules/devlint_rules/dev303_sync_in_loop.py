@@ -84,9 +84,8 @@ def _is_of_parameter(facts: Facts, sync: Sync) -> bool:
 
 def _chooses_flow(facts: Facts, node: cst.CSTNode) -> bool:
     """The answer chooses what the host does next, `if done: return x`, and not only a value."""
-    tree = getattr(facts.source, "tree", None)
     inner = node
-    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+    for step in path_to(facts.source.tree, node):
         if isinstance(step, cst.If) and step.test is inner:
             small = [
                 each

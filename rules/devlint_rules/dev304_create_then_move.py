@@ -173,8 +173,7 @@ def _told(move: Move, factory: cst.Call) -> str | None:
 def _told_behind_condition(facts: Facts, move: Move, factory: cst.Call) -> str | None:
     """The factory where it stands, ahead of the condition that moves its result: `device=x.device`
     for `if x.is_cuda: mask = mask.cuda()`. None where the condition names no tensor."""
-    tree = getattr(facts.source, "tree", None)
-    around = path_to(tree, move.site.node) if isinstance(tree, cst.Module) else []
+    around = path_to(facts.source.tree, move.site.node)
     tests = (step.test for step in around if isinstance(step, cst.If))
     asked = [a for test in tests for a in every(test, cst.Attribute) if a.attr.value == "is_cuda"]
     if not asked or move.creation is None or not takes_device(move.subject, move.creation):

@@ -48,8 +48,8 @@ def _of_moves(facts: Facts) -> Iterator[Claim]:
 def _is_offloaded(facts: Facts, move: Move) -> bool:
     """Under a condition of its own the loop brings the module back to the host: `if args.offload:
     vae.cpu()`. Whoever asks for that pays for it on purpose."""
-    tree, loop = getattr(facts.source, "tree", None), move.loop
-    if not isinstance(tree, cst.Module) or loop is None:
+    loop = move.loop
+    if loop is None:
         return False
     return any(
         is_host(other.target)
@@ -59,7 +59,7 @@ def _is_offloaded(facts: Facts, move: Move) -> bool:
         and any(
             isinstance(step, cst.If)
             for step in takewhile(
-                lambda step: step is not loop.site.node, path_to(tree, other.site.node)
+                lambda step: step is not loop.site.node, path_to(facts.source.tree, other.site.node)
             )
         )
         for other in facts.moves

@@ -142,10 +142,9 @@ def _is_attribute(fact: HiddenCopy) -> bool:
 
 def _is_selection(facts: Facts, fact: HiddenCopy) -> bool:
     """`x[mask]` is read: on the device the host would wait for the number of its rows instead."""
-    tree = getattr(facts.source, "tree", None)
-    if fact.what != "index" or not fact.operand.boolean or not isinstance(tree, cst.Module):
+    if fact.what != "index" or not fact.operand.boolean:
         return False
-    around = next(iter(path_to(tree, fact.site.node)), None)
+    around = next(iter(path_to(facts.source.tree, fact.site.node)), None)
     return not isinstance(around, (cst.AssignTarget, cst.AugAssign))
 
 

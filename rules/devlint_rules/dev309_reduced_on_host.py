@@ -73,8 +73,7 @@ def _of_moves(facts: Facts) -> Iterator[Claim]:
 
 def _is_added_up(facts: Facts, result: cst.CSTNode) -> bool:
     """`correct += result`."""
-    tree = getattr(facts.source, "tree", None)
-    around = path_to(tree, result) if isinstance(tree, cst.Module) else []
+    around = path_to(facts.source.tree, result)
     return bool(around) and isinstance(around[0], cst.AugAssign)
 
 

@@ -104,10 +104,10 @@ _STEPPING = ("backward", "step", "fit", "train")
 def _saved_before(facts: Facts, load: Mention) -> str:
     """`torch.save(weights, path)` and then `torch.load(path)`, in one function or notebook: what is
     loaded comes from the same run, and its device is there."""
-    node, tree = load.site.node, getattr(facts.source, "tree", None)
+    node = load.site.node
     is_notebook = facts.source.path.endswith(".ipynb")
-    around = tree if is_notebook else function_around(facts, node)
-    if not isinstance(around, cst.CSTNode) or not isinstance(node, cst.Call) or not node.args:
+    around = facts.source.tree if is_notebook else function_around(facts, node)
+    if around is None or not isinstance(node, cst.Call) or not node.args:
         return ""
     is_same = text_of(node.args[0].value) in _saved_in(around)
     return "the same run has saved the file" if is_same else ""
@@ -123,9 +123,7 @@ def _saved_in(around: cst.CSTNode) -> frozenset[str]:
 def _is_for_host(facts: Facts) -> bool:
     """A script that names no accelerator and trains works with what its like have saved. One that
     does not train (it averages, converts, exports) takes what others did, on a card as a rule."""
-    tree = getattr(facts.source, "tree", None)
-    on_host = facts.is_script and not facts.accelerated
-    return on_host and isinstance(tree, cst.Module) and _trains(tree)
+    return facts.is_script and not facts.accelerated and _trains(facts.source.tree)
 
 
 @lru_cache(maxsize=1)  # the file under check

@@ -31,7 +31,7 @@ def _serves_others(facts: Facts, first: Mention) -> bool:
 def _only_waits(facts: Facts, mentions: list[Mention]) -> bool:
     """Nothing else in a library's file is for CUDA: it works with what it is given, wherever that
     is, until it waits for CUDA. `out = model(x); torch.cuda.synchronize()`"""
-    if "cuda" in getattr(facts.source, "text", "").replace("torch.cuda.", ""):
+    if "cuda" in facts.source.text.replace("torch.cuda.", ""):
         return False
     return len(facts.mentions) == len(mentions) and not any(
         mention.in_main or not mention.text.startswith(_WAIT) for mention in mentions

@@ -5,7 +5,7 @@ the source by node; the engine turns them into lines and columns for those that 
 
 Its modules, all of whose classes stand here, too:
 
-    file: `Facts`, all of one file
+    file: `Facts`, all of one file; `ParsedSource`, that file
     operands: operands and loops, of which facts are made
     meetings: operands that one operation, or one kernel, brings together
     transfers, host_reads, waits: moves and copies, reads and waits of the host
@@ -27,6 +27,7 @@ from devlint.inference.facts.device_arguments import MistakenDevice as MistakenD
 from devlint.inference.facts.device_arguments import Neglect as Neglect
 from devlint.inference.facts.device_arguments import UnreadContract as UnreadContract
 from devlint.inference.facts.file import Facts as Facts
+from devlint.inference.facts.file import ParsedSource as ParsedSource
 from devlint.inference.facts.host_reads import ElementAccess as ElementAccess
 from devlint.inference.facts.host_reads import HostRead as HostRead
 from devlint.inference.facts.host_reads import UndetachedRead as UndetachedRead

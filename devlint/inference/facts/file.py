@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import libcst as cst
 
@@ -34,12 +35,19 @@ from devlint.inference.facts.waits import (
 )
 
 
+class ParsedSource(Source, Protocol):
+    """A file that was read and parsed, so that there can be facts of it."""
+
+    text: str
+    tree: cst.Module
+
+
 @dataclass(slots=True, eq=False)
 class Facts:
     """All facts of one file, each list in source order of inference. It equals itself alone, so
     what is worked out of it can be kept by it."""
 
-    source: Source
+    source: ParsedSource
     meetings: list[Meeting] = field(default_factory=list)
     moves: list[Move] = field(default_factory=list)
     round_trips: list[RoundTrip] = field(default_factory=list)

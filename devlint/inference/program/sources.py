@@ -8,18 +8,14 @@ from __future__ import annotations
 from collections import abc
 from typing import Protocol
 
-import libcst as cst
-
-from devlint.inference.domain.provenance import Source
+from devlint.inference.facts import ParsedSource
 
 
-class Parsed(Source, Protocol):
+class Parsed(ParsedSource, Protocol):
     """A file as the inference needs it."""
 
     module_name: str
     is_package: bool
-    text: str
-    tree: cst.Module
 
 
 class Importer(Protocol):

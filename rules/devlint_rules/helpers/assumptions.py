@@ -51,8 +51,8 @@ def _beside_debugging(facts: Facts, site: Site) -> Assumptions:
 
 def _is_demonstration(facts: Facts, site: Site) -> bool:
     """The main part of a file, below its classes, only shows what these do."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module) or not any(isinstance(s, cst.ClassDef) for s in tree.body):
+    tree = facts.source.tree
+    if not any(isinstance(s, cst.ClassDef) for s in tree.body):
         return False
     main = demonstration(tree)
     return main is not None and main in path_to(tree, site.node)
@@ -80,8 +80,7 @@ def _is_used(facts: Facts, site: Site) -> Assumptions:
 
 def _named(facts: Facts, functions: Mapping[cst.CSTNode, str], site: Site) -> str:
     """What is noted of one of the functions around a place."""
-    tree = getattr(facts.source, "tree", None)
-    around = path_to(tree, site.node) if functions and isinstance(tree, cst.Module) else ()
+    around = path_to(facts.source.tree, site.node) if functions else ()
     return next((functions[node] for node in around if node in functions), "")
 
 

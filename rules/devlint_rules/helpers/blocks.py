@@ -53,14 +53,12 @@ def _bodies(statement: cst.CSTNode) -> Iterator[cst.CSTNode]:
 
 def assignment_to(facts: Facts, target: cst.CSTNode) -> cst.Assign | None:
     """The plain assignment whose only target is this node."""
-    tree = getattr(facts.source, "tree", None)
-    return _assignments(tree)[0].get(target) if isinstance(tree, cst.Module) else None
+    return _assignments(facts.source.tree)[0].get(target)
 
 
 def assignment_of(facts: Facts, value: cst.CSTNode) -> cst.Assign | None:
     """The assignment of what this node gives."""
-    tree = getattr(facts.source, "tree", None)
-    return _assignments(tree)[1].get(value) if isinstance(tree, cst.Module) else None
+    return _assignments(facts.source.tree)[1].get(value)
 
 
 Assignments = dict[cst.CSTNode, cst.Assign]
@@ -86,8 +84,7 @@ def line_before(facts: Facts, statement: cst.CSTNode) -> tuple[cst.BaseSmallStat
 
     None where something else is there, or where a comment follows on that line.
     """
-    tree = getattr(facts.source, "tree", None)
-    block, index = _places(tree).get(statement, (None, 0)) if tree is not None else (None, 0)
+    block, index = _places(facts.source.tree).get(statement, (None, 0))
     before = block.statements[index - 1] if block is not None and index else None
     if block is None or not isinstance(before, cst.SimpleStatementLine):
         return None
@@ -108,11 +105,9 @@ def _places(tree: cst.Module) -> dict[cst.CSTNode, tuple[Block, int]]:
 
 def statements_before(facts: Facts, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
     """The statements of the same block above the one that a node is in, the nearest first."""
-    tree = getattr(facts.source, "tree", None)
-    inner = node
-    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+    tree, inner = facts.source.tree, node
+    for step in path_to(tree, node):
         if isinstance(step, (cst.IndentedBlock, cst.Module)):
-            assert isinstance(tree, cst.Module)
             block, index = _places(tree)[inner]
             for before in range(index - 1, -1, -1):
                 yield block.statements[before]
@@ -123,9 +118,8 @@ def statements_before(facts: Facts, node: cst.CSTNode) -> Iterator[cst.CSTNode]:
 def is_written(facts: Facts, node: cst.CSTNode) -> bool:
     """Whether the tensor that a node stands for is changed in place right there: `x.add_(y)`,
     `x += y`, `x[0] = y`, `out=x`. A copy that is moved would be changed in its stead."""
-    tree = getattr(facts.source, "tree", None)
     inner = node
-    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+    for step in path_to(facts.source.tree, node):
         if isinstance(step, cst.Attribute) and step.value is inner:
             if step.attr.value.endswith("_") and not step.attr.value.endswith("__"):
                 return True

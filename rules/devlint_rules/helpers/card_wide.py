@@ -16,10 +16,10 @@ from devlint_rules.helpers.wording import loop_note
 def runs_each_step(facts: Facts, call: CardWideCall) -> bool:
     """In every turn of a hot loop, or of a function that runs once per step; not under a condition
     other than on the device, nor in an `except`, which runs when something has failed."""
-    tree, loop = getattr(facts.source, "tree", None), call.loop
-    if call.cold or not isinstance(tree, cst.Module):
+    loop = call.loop
+    if call.cold:
         return False
-    for step in path_to(tree, call.site.node):
+    for step in path_to(facts.source.tree, call.site.node):
         if isinstance(step, cst.ExceptHandler):
             return False
         if isinstance(step, cst.If) and not asks_for_accelerator(step.test):

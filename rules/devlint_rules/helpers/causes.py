@@ -101,9 +101,7 @@ def _with_places(facts: Facts, first: Claim, others: list[Claim]) -> Claim:
 
 def apart(facts: Facts, parts: list[Replacement]) -> tuple[Replacement, ...]:
     """Replacements but for those inside of what another one replaces."""
-    tree, replaced = getattr(facts.source, "tree", None), {part.site.node for part in parts}
-    if not isinstance(tree, cst.Module):
-        return tuple(parts)
+    tree, replaced = facts.source.tree, {part.site.node for part in parts}
     return tuple(part for part in parts if replaced.isdisjoint(path_to(tree, part.site.node)))
 
 

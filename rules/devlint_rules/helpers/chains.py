@@ -32,10 +32,7 @@ class Step(NamedTuple):
 
 def steps_after(facts: Facts, node: cst.CSTNode) -> Iterator[Step]:
     """The method calls on a node's value, on that of the first call, and so on."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return
-    chain = path_to(tree, node)
+    chain = path_to(facts.source.tree, node)
     for attribute, call in zip(chain[::2], chain[1::2], strict=False):
         if not (isinstance(attribute, cst.Attribute) and attribute.value is node):
             return

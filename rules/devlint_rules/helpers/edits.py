@@ -31,12 +31,11 @@ def told(facts: Facts, fix: tuple[Replacement, ...], move: str = MOVE, make: str
 def _factory(facts: Facts, replacement: Replacement) -> str | None:
     """The call that gets an argument: the last one is replaced by itself and the new one."""
     node, text = replacement.site.node, replacement.text
-    tree = getattr(facts.source, "tree", None)
     if isinstance(node, cst.Call) and not node.args and text.startswith(f"{text_of(node.func)}(d"):
         return text
-    if not isinstance(node, cst.Arg) or not isinstance(tree, cst.Module):
+    if not isinstance(node, cst.Arg):
         return None
-    call = path_to(tree, node)[0]
+    call = path_to(facts.source.tree, node)[0]
     assert isinstance(call, cst.Call)
     before = "".join(f"{text_of(arg)}" for arg in call.args[:-1])
     whole = f"{text_of(call.func)}({before}{text})"

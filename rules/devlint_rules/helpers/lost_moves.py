@@ -65,7 +65,7 @@ def lost_moves(facts: Facts) -> Iterator[Move]:
             continue  # it is there already
         if _is_owner(place, VariableKind.MODULE) and _is_owner(move.target, VariableKind.INPUT):
             continue  # what a module registers is where its inputs come to
-        if move.target == CPU and _is_for_host(getattr(facts.source, "text", "")):
+        if move.target == CPU and _is_for_host(facts.source.text):
             continue  # nothing is elsewhere
         if _is_module(move) or _is_to_each(move):
             continue

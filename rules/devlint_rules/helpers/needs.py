@@ -77,11 +77,10 @@ def _written_in(function: cst.FunctionDef) -> frozenset[str]:
 
 def _ends_loop(facts: Facts, sync: Sync) -> bool:
     """`if change < limit: break`, `while not done`: without the answer the host cannot go on."""
-    tree, loop = getattr(facts.source, "tree", None), sync.loop
-    if loop is None or not isinstance(tree, cst.Module):
+    if sync.loop is None:
         return False
     inner: cst.CSTNode = sync.site.node
-    for step in path_to(tree, inner):
+    for step in path_to(facts.source.tree, inner):
         if isinstance(step, cst.While) and step.test is inner:
             return True
         if isinstance(step, cst.If) and step.test is inner:

@@ -80,12 +80,9 @@ def waits_anyway(
 ) -> Site | None:
     """Where the host waits for the device in any case, with next to nothing queued between that and
     a node: at once behind it, or before. `around`: the loop, or the function, that repeats."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return None
     reads = counted in (Counted.NUMBERS, Counted.ANY)
     waits = _ALL if counted in (Counted.BATCHES, Counted.ANY) else _READ
-    asked = _Asked(facts, tree, reads, waits, waits)
+    asked = _Asked(facts, facts.source.tree, reads, waits, waits)
     found = _behind(asked, node, around) or _before(asked, node, around)
     return Site(facts.source, found) if found is not None else None
 

@@ -24,8 +24,7 @@ def is_set_up(facts: Facts, node: cst.CSTNode) -> bool:
     """In a script and outside of the loops of its function: paid once for all their turns."""
     if not facts.is_script:
         return False  # others may call the function again and again
-    tree = getattr(facts.source, "tree", None)
-    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+    for step in path_to(facts.source.tree, node):
         if isinstance(step, (*_LOOPS, *_COMPREHENSIONS)):
             return False
         if isinstance(step, _SCOPES):
@@ -36,9 +35,8 @@ def is_set_up(facts: Facts, node: cst.CSTNode) -> bool:
 def serves_a_loop(facts: Facts, node: cst.CSTNode) -> bool:
     """A loop behind it in the same function calls something in each turn: `state = torch.zeros(n)`,
     and then `for t in steps: state = cell(x[t], state)`. It is paid once for all its turns."""
-    tree = getattr(facts.source, "tree", None)
     inner = node
-    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+    for step in path_to(facts.source.tree, node):
         if isinstance(step, (*_LOOPS, *_COMPREHENSIONS, cst.Lambda, cst.ClassDef)):
             return False
         if isinstance(step, cst.BaseSuite) and inner in _before_last_loop(step):
@@ -71,8 +69,7 @@ def _is_short(loop: cst.For | cst.While) -> bool:
 
 def is_kept_for_later(facts: Facts, node: cst.CSTNode) -> bool:
     """`self.ids = torch.arange(n).to(d)`: the object keeps it for the steps that use it."""
-    tree = getattr(facts.source, "tree", None)
-    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+    for step in path_to(facts.source.tree, node):
         if isinstance(step, (*_LOOPS, *_COMPREHENSIONS, *_SCOPES)):
             return False
         if isinstance(step, cst.Assign):
@@ -83,9 +80,8 @@ def is_kept_for_later(facts: Facts, node: cst.CSTNode) -> bool:
 def stands_for_nothing(facts: Facts, node: cst.CSTNode) -> bool:
     """It is made where there is nothing to compute with, `if count == 0: z = torch.zeros(8)`, or in
     the first turn of several."""
-    tree = getattr(facts.source, "tree", None)
     inner = node
-    for step in path_to(tree, node) if isinstance(tree, cst.Module) else ():
+    for step in path_to(facts.source.tree, node):
         if isinstance(step, cst.If):
             is_zero = _compares_with_zero(facts, step.test)
             return is_zero is not None and (step.body if is_zero else step.orelse) is inner

@@ -235,10 +235,9 @@ def moved_to(facts: Facts, operand: Operand, device: str) -> tuple[Replacement, 
 
 def _is_part(facts: Facts, made: Site, whole: cst.CSTNode) -> bool:
     """The whole is computed from what is made in it, and in no other case from something else."""
-    tree = getattr(facts.source, "tree", None)
-    if not in_file(facts, made) or not isinstance(tree, cst.Module):
+    if not in_file(facts, made):
         return False
-    around = path_to(tree, made.node)
+    around = path_to(facts.source.tree, made.node)
     return whole in around and all(
         isinstance(node, _COMPUTING) for node in around[: around.index(whole) + 1]
     )

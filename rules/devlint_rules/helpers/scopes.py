@@ -26,10 +26,9 @@ def means_the_same(facts: Facts, text: str, read: cst.CSTNode, there: cst.CSTNod
     another, to the same value: it is bound once, before both, in a scope that holds both."""
     if _LITERAL.fullmatch(text):
         return True
-    tree = getattr(facts.source, "tree", None)
-    if not is_path(text) or not isinstance(tree, cst.Module):
+    if not is_path(text):
         return False
-    name = text.partition(".")[0]
+    tree, name = facts.source.tree, text.partition(".")[0]
     scope = _scope_of(tree, name, read)
     if scope is None or scope is not _scope_of(tree, name, there):
         return False
@@ -46,9 +45,9 @@ def is_bound(facts: Facts, text: str, place: cst.CSTNode) -> bool:
     """Whether all that an expression names has a value at a node: a parameter, a name of the
     function that is bound before it, of one around that, or of the file; and nothing of it was
     deleted. Of a node of another file nothing is known."""
-    tree = getattr(facts.source, "tree", None)
-    around = path_to(tree, place) if isinstance(tree, cst.Module) else []
-    if not around or not isinstance(tree, cst.Module):
+    tree = facts.source.tree
+    around = path_to(tree, place)
+    if not around:
         return True
     named = list(_names(parsed(text)))
     scope = next((step for step in around if isinstance(step, cst.FunctionDef)), tree)
@@ -64,8 +63,7 @@ def is_bound(facts: Facts, text: str, place: cst.CSTNode) -> bool:
 
 def binds(facts: Facts, function: cst.FunctionDef, name: str) -> bool:
     """Whether a name is the function's own: a parameter, or bound in it."""
-    tree = getattr(facts.source, "tree", None)
-    return isinstance(tree, cst.Module) and name in _bound_in(tree, function).names
+    return name in _bound_in(facts.source.tree, function).names
 
 
 def _names(expression: cst.CSTNode) -> Iterator[cst.Name | cst.Attribute]:
@@ -147,10 +145,7 @@ def _bound(tree: cst.Module) -> dict[cst.CSTNode, _Bound]:
 
 def method_around(facts: Facts, node: cst.CSTNode) -> tuple[cst.ClassDef, cst.FunctionDef] | None:
     """The method that a node is in, and its class."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return None
-    path = [step for step in path_to(tree, node) if isinstance(step, _SCOPES)]
+    path = [step for step in path_to(facts.source.tree, node) if isinstance(step, _SCOPES)]
     for index, outer in enumerate(path[1:]):
         inner = path[index]
         if isinstance(inner, cst.FunctionDef) and isinstance(outer, cst.ClassDef):
@@ -169,8 +164,7 @@ def values_of(scope: cst.CSTNode, name: str) -> list[cst.BaseExpression]:
 
 def function_around(facts: Facts, node: cst.CSTNode) -> cst.FunctionDef | None:
     """The innermost function that a node is in."""
-    tree = getattr(facts.source, "tree", None)
-    path = path_to(tree, node) if isinstance(tree, cst.Module) else []
+    path = path_to(facts.source.tree, node)
     return next((step for step in path if isinstance(step, cst.FunctionDef)), None)
 
 

@@ -80,10 +80,9 @@ def _is_number(facts: Facts, made: cst.CSTNode, size: cst.BaseExpression) -> boo
 def is_count(facts: Facts, node: cst.CSTNode, name: str) -> bool:
     """All that a function, or else the file, binds a name to counts something: `n = x.size(0)`."""
     function = function_around(facts, node)
-    tree = getattr(facts.source, "tree", None)
     bound = _bound(function, name) if function is not None else []
-    if not bound and isinstance(tree, cst.Module):
-        bound = [value for line in tree.body for value in _bound(line, name)]
+    if not bound:
+        bound = [value for line in facts.source.tree.body for value in _bound(line, name)]
     return bool(bound) and all(map(_is_size, bound))
 
 

@@ -82,9 +82,7 @@ def _known(
 def timeline(facts: Facts, around: cst.CSTNode, reads: bool) -> Timeline | None:
     """The events of a body; `reads`: any read of a number counts as a wait that stays. None in the
     midst of it: the body calls itself."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return None
+    tree = facts.source.tree
     waits, lines = _known(tree)
     if reads not in waits:
         waits[reads] = _waits(facts, reads)

@@ -33,8 +33,7 @@ _MOST = 3  # assignments from a value to where it is shown
 def shown_each_turn(facts: Facts, sync: Sync, around: cst.CSTNode) -> Site | None:
     """Where each turn shows what is read, or what it is added up to; at a reader's own place, or
     under a name that the turn gives it."""
-    tree = getattr(facts.source, "tree", None)
-    return _shown(facts, tree, sync.site.node, around) if isinstance(tree, cst.Module) else None
+    return _shown(facts, facts.source.tree, sync.site.node, around)
 
 
 def _shown(facts: Facts, tree: cst.Module, value: cst.CSTNode, around: cst.CSTNode) -> Site | None:
@@ -55,12 +54,9 @@ def _shown(facts: Facts, tree: cst.Module, value: cst.CSTNode, around: cst.CSTNo
 def handed_back(facts: Facts, sync: Sync, around: cst.CSTNode) -> Site | None:
     """Where the callers of a function show what it reads and returns; the function itself, where
     none is in sight: they may."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module) or use_of(facts, sync) is not Use.RETURNED:
+    if use_of(facts, sync) is not Use.RETURNED or not isinstance(around, cst.FunctionDef):
         return None
-    if not isinstance(around, cst.FunctionDef):
-        return None
-    calls = calls_of(facts, around)
+    tree, calls = facts.source.tree, calls_of(facts, around)
     shown = [_shown(facts, tree, call, turn_around(tree, call)) for call in calls]
     if not shown:
         return Site(facts.source, around.name)
@@ -103,14 +99,11 @@ def _bound(target: cst.CSTNode) -> Iterator[cst.Name]:
 def loop_beside(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | None:
     """A loop in what repeats, beside a node and whenever that is reached, each turn of which waits
     for the device or goes to it for one element: one wait more is one of many."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return None
     line = timeline(facts, around, reads=False)
     places = line.places if line is not None else {}
     loops = _waiting_loops(facts)
     inner = [loop for loop in loops if loop in places and loop is not around]
-    above = set(path_to(tree, node)) if inner else set()
+    above = set(path_to(facts.source.tree, node)) if inner else set()
     beside = (loop for loop in inner if loop not in above and follows(facts, node, loop, around))
     found = next(beside, None)
     return loops[found] if found is not None else None
@@ -128,10 +121,9 @@ def _waiting_loops(facts: Facts) -> dict[cst.CSTNode, Site]:
 def heads_stack(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | None:
     """The loop over a module's layers that a function goes through behind a node, if the function
     has queued nothing before: it waits once for all of them, `for block in self.blocks`."""
-    tree = getattr(facts.source, "tree", None)
     if not isinstance(around, cst.FunctionDef) or not begins_with(facts, node, around):
         return None
-    above = set(path_to(tree, node)) if isinstance(tree, cst.Module) else set()
+    above = set(path_to(facts.source.tree, node))
     for loop in every(around.body, cst.For):
         over = [dotted(read) for read in every(loop.iter, cst.Attribute)]
         turns = {name.value for name in every(loop.target, cst.Name)}

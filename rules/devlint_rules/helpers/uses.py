@@ -56,12 +56,9 @@ def use_of(facts: Facts, sync: Sync) -> Use:
     """The weightiest use of a value that the host has read."""
     if sync.is_operand:
         return Use.HANDED_ON
-    tree = getattr(facts.source, "tree", None)
     if sync.call in ("if", "while", "assert"):
         return Use.TESTED
-    if not isinstance(tree, cst.Module):
-        return Use.OTHER
-    return min(_uses(facts, tree, sync.site.node), default=Use.OTHER)
+    return min(_uses(facts, facts.source.tree, sync.site.node), default=Use.OTHER)
 
 
 def _uses(
@@ -106,9 +103,7 @@ def _uses(
 def is_reduced(facts: Facts, node: cst.CSTNode) -> bool:
     """A value is made smaller at once: `x[mask].mean()`, `torch.sum(x[mask])`; or all that reads
     the name that it is bound to does so, or asks how many there are."""
-    tree = getattr(facts.source, "tree", None)
-    if not isinstance(tree, cst.Module):
-        return False
+    tree = facts.source.tree
     path = list(path_to(tree, node))
     if _is_reduced_in(path):
         return True

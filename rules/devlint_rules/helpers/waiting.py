@@ -40,8 +40,8 @@ def has_waited(facts: Facts, node: cst.CSTNode) -> bool:
 
 def is_only_asked_for(facts: Facts, sync: Sync) -> bool:
     """`if isinstance(v, torch.Tensor): v = v.item()`: callers may not hand one in."""
-    tree, name = getattr(facts.source, "tree", None), sync.operand.name
-    if sync.operand.steps or not isinstance(tree, cst.Module):
+    name = sync.operand.name
+    if sync.operand.steps:
         return False
     return any(
         isinstance(step, (cst.If, cst.IfExp))
@@ -49,7 +49,7 @@ def is_only_asked_for(facts: Facts, sync: Sync) -> bool:
             dotted(call.func) == "isinstance" and call.args and dotted(call.args[0].value) == name
             for call in every(step.test, cst.Call)
         )
-        for step in path_to(tree, sync.site.node)
+        for step in path_to(facts.source.tree, sync.site.node)
     )
 
 
@@ -123,11 +123,10 @@ def counts_alone(facts: Facts, sync: Sync) -> Assumptions:
     """The assumption that one wait in each call of a part of a step slows it down: nothing shows
     that a step waits there many times, a loop around it or around what calls it, or that it is in
     the midst of a step: a loss is, between the pass forward and that back."""
-    tree = getattr(facts.source, "tree", None)
     loop = sync.loop
-    if not isinstance(tree, cst.Module) or (loop and _takes_part(loop, bool(sync.in_step))):
+    if loop and _takes_part(loop, bool(sync.in_step)):
         return ()
-    around = path_to(tree, sync.site.node)
+    around = path_to(facts.source.tree, sync.site.node)
     functions = [step for step in around if isinstance(step, cst.FunctionDef)]
     if any(function in facts.repeated for function in functions) or _is_of_loss(facts, around):
         return ()
