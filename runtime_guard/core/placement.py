@@ -37,12 +37,14 @@ def intern_device(device: torch.device) -> torch.device:
 class Move:
     """One transfer's result, watched until it is used, read or dead."""
 
-    __slots__ = ("landed", "leaf", "says", "stack", "used")
+    __slots__ = ("landed", "leaf", "says", "stack", "turn", "used")
 
     def __init__(self, stack: tuple[Site, ...], landed: bool) -> None:
         self.stack = stack
         self.used = False
         self.landed = landed
+        self.turn: Any = None
+        """Behind what it is, on its stream, where races are looked for."""
         self.leaf: Any = None
         """The node of the graph that gives the leaf its gradient, where a leaf was moved."""
         self.says: tuple[str, str] | None = None

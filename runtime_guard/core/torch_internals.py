@@ -61,6 +61,7 @@ script_method: Any = _c.ScriptMethod
 
 function_mode_stack: Callable[[], list[Any]] = _overrides._get_current_function_mode_stack
 function_mode_count: Callable[[], int] = _overrides._len_torch_function_stack
+function_mode_at: Callable[[int], Any] = _c._get_function_stack_at
 push_function_mode: Callable[[Any], None] = _overrides._push_mode
 pop_function_mode: Callable[[], Any] = _overrides._pop_mode
 _has_torch_function: Callable[[Any], bool] = torch.overrides.has_torch_function

@@ -19,27 +19,44 @@ _HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class _AfterImport(MetaPathFinder):
-    """Calls a function when a module has been imported."""
+    """Calls a function when a module has been imported.
+
+    A program may import one of ours first, which imports torch: then the function is called when
+    ours is there, which the function needs.
+    """
 
     def __init__(self, name: str, call: Callable[[], None]) -> None:
         self.name = name
         self.call = call
+        self.begun = 0
+        """Modules of ours whose import has begun and is not over."""
+        self.found = False
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
         """The module as it is found without us, and a loader that calls us behind it."""
-        if fullname != self.name:
+        ours = fullname.startswith("runtime_guard.")
+        if fullname != self.name and not ours:
             return None
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(fullname)
+        if ours:
+            sys.meta_path.insert(0, self)
         if spec is None or spec.loader is None:
             return None
         run = spec.loader.exec_module
 
         def exec_module(module: ModuleType) -> None:
-            run(module)
-            self.call()
+            self.begun += ours
+            try:
+                run(module)
+            finally:
+                self.begun -= ours
+            self.found = self.found or not ours
+            if self.found and not self.begun:
+                self.found = False
+                self.call()
 
         spec.loader.exec_module = exec_module  # type: ignore[method-assign]
         return spec

@@ -168,8 +168,6 @@ class _Installed:
         self.end_sharing: Callable[[], None] = _nothing
         self.default_device: torch.device | None = None
         self.default_dtype = torch.float32
-        self.default_type: torch.device | None = None
-        """What ``set_default_tensor_type`` made of ``torch.Tensor``."""
 
     def install(self) -> None:
         with _entry_lock:
@@ -257,7 +255,7 @@ class _Installed:
         patch_nested(patches, machine)
         patches.set(torch._C, "_group_tensors_by_device_and_dtype", grouped)
         patch_dlpack(patches)
-        patch_tensor(patches, machine, lambda: self.default_type)
+        patch_tensor(patches, machine, lambda: machine.default_type)
         patch_storages(patches, machine)
         patch_origins(patches)
         self.end_autocast = patch_autocast(machine, patches)
@@ -360,7 +358,7 @@ class _Installed:
 
     def _set_default_tensor_type(self, wanted: Any) -> None:
         kind, dtype = legacy_type(wanted)
-        self.default_type = torch.device(kind) if kind != "cpu" else None
+        self.machine.default_type = torch.device(kind) if kind != "cpu" else None
         torch.set_default_dtype(dtype)
         torch.set_default_device(kind if kind != "cpu" else None)
 

@@ -79,7 +79,7 @@ def copy_into(
                 pinned=buffered or moves.is_pinned(value),
             )
             if buffered and observers.observing():
-                moves.watch_buffer(written)
+                moves.watch_buffer(written, source)
             if Watch.current is not None:
                 behind = bool(non_blocking) and (buffered or moves.is_pinned(value))
                 waits = CPU in (source, target) and not behind

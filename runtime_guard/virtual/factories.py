@@ -13,6 +13,8 @@ from runtime_guard.core.torch_internals import (
     PROXY,
     default_device_context,
     disable_torch_function,
+    function_mode_at,
+    function_mode_count,
     is_tracing,
 )
 from runtime_guard.recording import observers
@@ -39,9 +41,15 @@ SPARSE = tuple(
 
 
 def default_device(mode: FunctionMode) -> torch.device | None:
-    """The device of ``with torch.device(...)`` or ``set_default_device``, or None."""
-    current = default_device_context.CURRENT_DEVICE
-    return None if current is None else mode.machine.parse(current)
+    """The device of ``with torch.device(...)`` or ``set_default_device``, or None.
+
+    Each thread has its own, at the bottom of its stack (``torch.utils._device``); what
+    ``set_default_tensor_type`` says is the process's.
+    """
+    lowest = function_mode_at(0) if function_mode_count() else None
+    if isinstance(lowest, default_device_context.DeviceContext):
+        return mode.machine.parse(lowest.device)
+    return mode.machine.default_type
 
 
 def _asked_device(mode: FunctionMode, kwargs: Kwargs) -> torch.device | None:

@@ -146,6 +146,8 @@ class Machine:
     def __init__(self, counts: dict[str, int], profiles: dict[str, Profile]) -> None:
         self.counts = dict(counts)
         self.profiles = dict(profiles)
+        self.default_type: torch.device | None = None
+        """What ``set_default_tensor_type`` made of ``torch.Tensor``."""
         self.primary = next(iter(counts))
         """What ``torch.accelerator`` calls the current accelerator."""
         self.meters = {

@@ -205,7 +205,7 @@ def _arrived(
     if watched is not None:
         _watch_until_dead(result, watched, what)
         if not landed:
-            _in_flight.append(watched)
+            _on_its_way(watched, source)
     if Watch.current is not None:
         behind = non_blocking and (target is CPU or pinned)  # the host's back
         Watch.current.copied(tensor, result, what, CPU in (source, target) and not behind)
@@ -273,21 +273,37 @@ def land_all(device: torch.device | None = None) -> None:
     arrive()
 
 
+def _on_its_way(watched: Move, source: torch.device) -> None:
+    if Watch.current is not None:
+        watched.turn = Watch.current.turn(source)
+    _in_flight.append(watched)
+
+
 def arrive() -> None:
-    """Copies on their way have arrived.  By which stream is not asked: to be sure, by any."""
+    """Copies on their way have arrived.
+
+    Where races are looked for, those by the streams that the host has waited for; else it is not
+    asked by which stream they come: to be sure, by any.
+    """
+    races, late = Watch.current, []
     while _in_flight:
         with contextlib.suppress(IndexError):  # another thread waited as well
-            _in_flight.pop().landed = True
+            watched = _in_flight.pop()
+            if races is None or watched.turn is None or races.is_over(watched.turn):
+                watched.landed = True
+            else:
+                late.append(watched)
+    _in_flight.extend(late)
 
 
-def watch_buffer(buffer: torch.Tensor) -> None:
-    """A non-blocking copy into the pinned host ``buffer`` is on its way."""
+def watch_buffer(buffer: torch.Tensor, source: torch.device) -> None:
+    """A non-blocking copy from ``source`` into the pinned host ``buffer`` is on its way."""
     before = placement_of(buffer)
     stack = user_stack()
     watched = Move(stack, landed=False)
     made = before.made if before is not None else None
     tag(buffer, Placement(CPU, made, nearest(stack) if stack else None, watched))
-    _in_flight.append(watched)
+    _on_its_way(watched, source)
 
 
 def report_read(watched: Move, what: str) -> None:

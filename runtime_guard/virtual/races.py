@@ -79,6 +79,22 @@ class Races:
             self._accesses.clear()
             self._allocator.forget_done(lambda access: True)
 
+    def turn(self, device: torch.device) -> tuple[Races, int, int]:
+        """What the current stream of ``device`` is given now, for `is_over`."""
+        stream = self.stream(device)
+        with self._lock:
+            self._know(stream)
+            self._know(_HOST)
+            number = next(self._numbers)
+            self._order.update_seq_num(stream, number)
+        return self, stream, number
+
+    def is_over(self, turn: tuple[Races, int, int]) -> bool:
+        """Has the host waited for it?  Of what another guard's block began nothing is known."""
+        races, stream, number = turn
+        with self._lock:
+            return races is not self or bool(self._order.is_ordered_after(_HOST, number, stream))
+
     def host_waited(self, *, stream: int | None = None, event: int | None = None) -> None:
         """The host waited for one stream or event, and whatever is begun from now on is behind it.
 

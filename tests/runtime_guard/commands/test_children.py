@@ -66,6 +66,20 @@ def test_one_without_torch_imports_none_of_it():
         assert output(sys.executable, "-c", program) == "set()"
 
 
+@pytest.mark.parametrize(
+    "first",
+    [
+        "from runtime_guard import virtual_devices",
+        "from runtime_guard.guard import DeviceGuard",
+        "import runtime_guard.recording.events, torch",
+    ],
+)
+def test_one_that_imports_the_guard_before_torch_has_the_machine(first):
+    program = f"{first}\nimport torch\nprint(torch.cuda.device_count())"
+    with virtual_devices("cuda:2"):
+        assert output(sys.executable, "-c", program) == "2"
+
+
 def test_a_sitecustomize_of_the_users_own_runs_too(tmp_path, monkeypatch):
     (tmp_path / "sitecustomize.py").write_text("import sys; sys.own = 'own'")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), os.environ["PYTHONPATH"]]))

@@ -23,6 +23,20 @@ def races(guard) -> list[str]:
     return [event.detail for event in guard.ledger.of(Kind.RACE)]
 
 
+def read_behind(guard, buffered, wait) -> None:
+    """A copy to the host is begun on a side stream, the host waits, and reads it."""
+    x, side = torch.ones(4, device="cuda"), torch.cuda.Stream()
+    side.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(side):
+        if buffered:
+            host = torch.empty(4).pin_memory()
+            host.copy_(x, non_blocking=True)
+        else:
+            host = x.to("cpu", non_blocking=True)
+    wait(side)
+    host.sum()
+
+
 class TestReported:
     def test_used_on_another_stream_without_a_wait(self, guard):
         x = torch.ones(4, device="cuda")
@@ -126,6 +140,11 @@ class TestReported:
         buffer.fill_(2)
         assert len(races(guard)) == 1
 
+    @pytest.mark.parametrize("buffered", [False, True])
+    def test_a_copy_is_read_when_another_stream_than_the_copys_is_done(self, guard, buffered):
+        read_behind(guard, buffered, lambda side: torch.cuda.current_stream().synchronize())
+        assert guard.count(Kind.UNLANDED_READ) == 1
+
     def test_as_an_error(self):
         with virtual_devices("cuda:1"), DeviceGuard(on_race="raise"):
             x = torch.ones(4, device="cuda")
@@ -193,6 +212,24 @@ class TestRight:
         wait(side)
         buffer.fill_(2)
         y + 1
+
+    @pytest.mark.parametrize("buffered", [False, True])
+    @pytest.mark.parametrize(
+        "wait",
+        [
+            lambda side: torch.cuda.synchronize(),
+            lambda side: side.synchronize(),
+            lambda side: side.record_event().synchronize(),
+            lambda side: (
+                torch.cuda.current_stream().wait_stream(side),
+                torch.cuda.current_stream().synchronize(),
+            ),
+        ],
+        ids=["device", "stream", "event", "behind"],
+    )
+    def test_a_copy_is_read_when_its_stream_is_done(self, guard, buffered, wait):
+        read_behind(guard, buffered, wait)
+        assert guard.count(Kind.UNLANDED_READ) == 0
 
     def test_a_blocking_copy(self, guard):
         buffer = torch.ones(4).pin_memory()

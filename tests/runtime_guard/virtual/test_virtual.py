@@ -186,6 +186,22 @@ class TestFactories:
         assert torch.zeros(1).device == CUDA0
         torch.set_default_device(None)
 
+    def test_default_device_is_of_its_thread(self):
+        def set_there():
+            torch.set_default_device("cuda:1")
+            found.append(torch.zeros(1).device)
+
+        found = []
+        torch.set_default_device("cuda")
+        for work in (lambda: found.append(torch.zeros(1).device), set_there):
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+        found.append(torch.zeros(1).device)
+        torch.set_default_device(None)
+        found.append(torch.zeros(1).device)
+        assert found == [CPU, CUDA1, CUDA0, CPU]
+
     def test_like_and_new_follow_their_tensor(self):
         x = torch.zeros(2, device="cuda:1")
         assert torch.ones_like(x).device == CUDA1
