@@ -10,12 +10,14 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import CPU
 from devlint.inference.facts import DataCopy, Facts, Hotness, Loop, Move, Site
+from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import time_matters
-from devlint_rules.helpers.blocks import line_before
+from devlint_rules.helpers.blocks import assignment_of, is_written, line_before
 from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import is_copied_each_step
 from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
+from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.waiting import busy_at, repeated
 from devlint_rules.helpers.wording import history, loop_note
 
@@ -100,6 +102,17 @@ def _of_data(facts: Facts, copy: DataCopy) -> Claim:
     )
 
 
+def _is_filled_in_place(facts: Facts, copy: DataCopy) -> bool:
+    """`total = torch.tensor([0.0], device=d)`, and then `total.add_(x)`: each call begins anew."""
+    assigned = assignment_of(facts, copy.site.node)
+    function = function_around(facts, copy.site.node)
+    if assigned is None or function is None:
+        return False
+    names = {text_of(target.target) for target in assigned.targets}
+    uses = (name for name in every(function.body, cst.Name) if name.value in names)
+    return any(is_written(facts, use) for use in uses)
+
+
 def _called(copy: DataCopy) -> str:
     """The function that each call makes the copy, by name."""
     node = copy.function.node if copy.function is not None else None
@@ -109,7 +122,7 @@ def _called(copy: DataCopy) -> str:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for copy in facts.data_copies:
-        if is_copied_each_step(copy):
+        if is_copied_each_step(copy) and not _is_filled_in_place(facts, copy):
             yield _of_data(facts, copy)
     for move in facts.moves:
         if not _is_repeated(move) or move.loop is None:
@@ -255,5 +268,6 @@ tensor, and the loop may not run at all.""",
     twin="The guard counts the transfers at the line: more than one confirms it.",
     limits="""\
 A tensor changed in place by a callee that devlint cannot see looks unchanged. A loop of a few
-items (layers, files, devices) and the loop over epochs are not hot.""",
+items (layers, files, devices) and the loop over epochs are not hot. What a function makes of Python
+data and changes in place, as a sum that begins at zero, cannot be kept: that is no finding.""",
 )

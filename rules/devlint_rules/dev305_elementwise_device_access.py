@@ -13,11 +13,14 @@ from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
+from devlint.inference.syntax.text import dotted, every
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, time_matters
-from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.rewriting import short, text_of
 from devlint_rules.helpers.waiting import assumptions, still_busy
 from devlint_rules.helpers.wording import and_more, history, loop_note
+
+_ASKING = frozenset({"len", "isinstance", "type", "id", "print"})  # these read no element
 
 
 class _Access(NamedTuple):
@@ -36,6 +39,8 @@ class _Access(NamedTuple):
 
 def _accesses(facts: Facts) -> Iterator[_Access]:
     for access in facts.element_accesses:
+        if access.writes and _is_fed_back(access.operand, access.loop):
+            continue
         site, rows = access.site, access.writes and not access.single
         message = f"`{access.operand.name}` is one element, and no row"
         assumed = (
@@ -65,6 +70,20 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
                 of_module,
                 sync.given,
             )
+
+
+def _is_fed_back(operand: Operand, around: Loop) -> bool:
+    """`tokens[i] = pick(model(tokens))`: a turn needs the whole as it was written so far."""
+    node = operand.site.node
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    written, body = text_of(node), getattr(around.site.node, "body", around.site.node)
+    return any(
+        text_of(arg.value) == written
+        for call in every(body, cst.Call)
+        if dotted(call.func) not in _ASKING
+        for arg in call.args
+    )
 
 
 def _is_kept(operand: Operand) -> bool:
@@ -206,5 +225,6 @@ kept = [i for i, flag in enumerate(flags.tolist()) if flag]
     limits="""\
 In a loop that waits for the device anyway, for rows that a mask picks, say, it is a `possible` one.
 Whether `x[i] = …` writes an element or a whole row, which is often worth a loop, mostly is not in
-sight: writes are only `possible`.""",
+sight: writes are only `possible`. Where each turn hands the whole tensor to a call, as written so
+far, there is no other way, and no finding.""",
 )
