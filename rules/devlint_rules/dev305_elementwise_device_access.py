@@ -13,7 +13,7 @@ from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import dotted, every, owner_of
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, time_matters
 from devlint_rules.helpers.rewriting import short, text_of
@@ -74,10 +74,8 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
 
 def _is_fed_back(operand: Operand, around: Loop) -> bool:
     """`tokens[i] = pick(model(tokens))`: a turn needs the whole as it was written so far."""
-    node = operand.site.node
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    written, body = text_of(node), getattr(around.site.node, "body", around.site.node)
+    written = text_of(owner_of(operand.site.node))
+    body = getattr(around.site.node, "body", around.site.node)
     return any(
         text_of(arg.value) == written
         for call in every(body, cst.Call)
@@ -88,10 +86,7 @@ def _is_fed_back(operand: Operand, around: Loop) -> bool:
 
 def _is_kept(operand: Operand) -> bool:
     """`self.bins[i]`: what an object keeps is no output of a module, and may be a list."""
-    node = operand.site.node
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    return isinstance(node, cst.Attribute) and not operand.steps
+    return isinstance(owner_of(operand.site.node), cst.Attribute) and not operand.steps
 
 
 def _message(accesses: list[_Access]) -> str:
@@ -124,9 +119,7 @@ def _advice(access: _Access) -> str:
 
 def _whole(operand: Operand, around: Loop) -> str:
     """The tensor of which the operand is an element: for the loop's variable what that is over."""
-    node = operand.site.node
-    while isinstance(node, cst.Subscript):
-        node = node.value
+    node = owner_of(operand.site.node)
     loop = around.site.node
     if isinstance(loop, cst.For) and isinstance(node, cst.Name):
         targets = loop.target.elements if isinstance(loop.target, cst.Tuple) else ()

@@ -10,7 +10,7 @@ from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, HiddenCopy, Hotness, Site
-from devlint.inference.syntax.text import every
+from devlint.inference.syntax.text import every, owner_of
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, is_cold_file, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
@@ -92,9 +92,7 @@ def _advice(facts: Facts, fact: HiddenCopy) -> str:
 
 def _kept_as(facts: Facts, fact: HiddenCopy) -> str:
     """`mask` of `self.mask[i]`: another method than this one has made it."""
-    node = fact.operand.site.node
-    while isinstance(node, cst.Subscript):
-        node = node.value
+    node = owner_of(fact.operand.site.node)
     owner, _, name = text_of(node).partition(".")
     made, method = factory_of(fact.operand), method_around(facts, fact.site.node)
     if owner != "self" or not name.isidentifier() or method is None:

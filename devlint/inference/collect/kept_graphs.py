@@ -25,7 +25,7 @@ from devlint.inference.program.roles import evaluates
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.evaluation_order import Moment, moments
-from devlint.inference.syntax.text import code, dotted, every, shorten
+from devlint.inference.syntax.text import code, dotted, every, owner_of, shorten
 
 _BACKWARD = frozenset({"backward", "manual_backward"})
 
@@ -180,9 +180,7 @@ def _names(call: cst.Call) -> set[str]:
 
 def _owner(into: cst.BaseExpression) -> str:
     """`meters` of `meters["loss"]`."""
-    while isinstance(into, cst.Subscript):
-        into = into.value
-    return dotted(into)
+    return dotted(owner_of(into))
 
 
 def _recorded(node: cst.BaseExpression) -> str:

@@ -19,7 +19,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.summaries.arguments import ArgumentsBound
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
-from devlint.inference.syntax.text import dotted, every, parents_below
+from devlint.inference.syntax.text import dotted, every, owner_of, parents_below
 
 # What reads a module that it is given, and leaves it where it is.
 _READING = frozenset({"torch.save", "len", "print", "isinstance", "type", "id"})
@@ -67,10 +67,7 @@ class Homes:
         statement = self._around(holder).get(node)
         if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
             return False
-        kept: cst.BaseExpression = statement.targets[0].target
-        while isinstance(kept, cst.Subscript):
-            kept = kept.value
-        name = dotted(kept)
+        name = dotted(owner_of(statement.targets[0].target))
         if not name.startswith("self.") or name.count(".") != 1:
             return False
         if self._is_reached(holder, name.removeprefix("self.")):

@@ -39,7 +39,7 @@ def note(frame: Frame, move: MoveNote, number: int) -> None:
         frame.unit.kept(_Lost).noted.append((number, frame.function, move))
 
 
-class _Names:
+class _Uses:
     """How often a function names each of its values: at all, to bind it, to give it back and to
     write it into another one."""
 
@@ -68,22 +68,22 @@ def _written(body: cst.CSTNode) -> Iterator[str]:
 
 def settle(unit: Unit) -> None:
     """Say of lost moves who makes them all the same. To be asked for once the file was walked."""
-    moves, names = unit.facts.moves, cache(_Names)
+    moves, uses = unit.facts.moves, cache(_Uses)
     for number, function, move in unit.kept(_Lost).noted:
-        reason = _by_reader(function, move) or _by_function(unit, function, move, names)
+        reason = _by_reader(function, move) or _by_function(unit, function, move, uses)
         if reason:
             moves[number] = moves[number]._replace(made_elsewhere=reason)
 
 
 def _by_function(
-    unit: Unit, function: Function, move: MoveNote, names: Callable[[Function], _Names]
+    unit: Unit, function: Function, move: MoveNote, uses: Callable[[Function], _Uses]
 ) -> str:
     """The function does nothing more with the tensor than to give it back, and all calls in sight
     move what they get; or than to write it into others."""
     name, calls = dotted(move.subject_node), function.callers
     if "." in name:
         return ""
-    found = names(function)
+    found = uses(function)
     if found.only(name, found.written):
         return "it is only written into others, which may be elsewhere"
     are_moved = calls and all(call.node in unit.moved_calls for call in calls)

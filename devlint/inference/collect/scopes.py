@@ -30,7 +30,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
-from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.text import code, dotted, every, owner_of
 
 _OF_HOST = ("np", "numpy", "plt", "ax", "axes")
 
@@ -309,13 +309,6 @@ def bindings(node: cst.CSTNode) -> Iterator[tuple[str, cst.BaseExpression | None
             yield name.value, None
     elif isinstance(node, cst.WithItem) and node.asname is not None:
         yield dotted(node.asname.name), node.item
-
-
-def owner_of(node: cst.BaseExpression) -> cst.BaseExpression:
-    """`x` of `x["state"]`."""
-    while isinstance(node, cst.Subscript):
-        node = node.value
-    return node
 
 
 def beginning(value: cst.CSTNode) -> cst.CSTNode:

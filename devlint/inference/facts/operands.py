@@ -56,4 +56,3 @@ class Loop(NamedTuple):
     trains: bool = False  # its body runs a backward pass or an optimizer's step
     nested: bool = False  # inside another hot loop
     goes_back: bool = False  # each turn runs a backward pass itself, and no loop inside does
-    of_batches: bool = False  # by its names it goes over the batches of a loader

@@ -67,10 +67,10 @@ def _is_repeated(call: CallSite, function: Function, per_step: Container[Functio
         return False
     outer = loop.outer is not None and loop.outer.hotness is Hotness.HOT
     in_step = call.caller in per_step or outer
-    return in_step or (loop.hotness is Hotness.HOT and not goes_over_batches(loop))
+    return in_step or (loop.hotness is Hotness.HOT and not _goes_over_batches(loop))
 
 
-def goes_over_batches(loop: LoopState) -> bool:
+def _goes_over_batches(loop: LoopState) -> bool:
     """By its names, `for batch in loader`."""
     node = loop.node
     targets = (node.target,) if isinstance(node, cst.For) else ()

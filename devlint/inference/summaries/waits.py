@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import Hotness, Loop
-from devlint.inference.program import multiplicity, roles
+from devlint.inference.program import roles
 from devlint.inference.program.events import MoveNote, SyncNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import LoopState
@@ -41,7 +41,6 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
         trains,
         nested,
         loop.goes_back,
-        multiplicity.goes_over_batches(loop),
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.syntax.text import called_name, code, dotted, every
+from devlint.inference.syntax.text import called_name, code, dotted, every, owner_of
 
 _METHODS = frozenset({"to", "cuda", "xpu", "npu"})
 
@@ -21,9 +21,7 @@ _COMPREHENSIONS = (cst.DictComp, cst.ListComp, cst.GeneratorExp, cst.Dict, cst.L
 
 def moved_attribute(target: cst.CSTNode, value: cst.BaseExpression) -> str:
     """The attribute of `self` that an assignment moves, or an element of which, else ""."""
-    while isinstance(target, cst.Subscript):
-        target = target.value
-    path = dotted(target)
+    path = dotted(owner_of(target))
     if not path.startswith("self.") or path.count(".") > 1:
         return ""
     return path.removeprefix("self.") if _moves(path, value) else ""

@@ -84,6 +84,13 @@ def _without_middle(node: cst.CSTNode) -> cst.CSTNode:
     return links[-LIMIT].with_changes(attr=links[0].attr)
 
 
+def owner_of(node: cst.CSTNode) -> cst.CSTNode:
+    """What an element is of, and that of: `x` of `x["state"][0]`."""
+    while isinstance(node, cst.Subscript):
+        node = node.value
+    return node
+
+
 def names_in(node: cst.CSTNode) -> list[str]:
     """The dotted names that an expression mentions, `a` and `b.c` in `f(a)[b.c]`, nearest first."""
     found: list[str] = []

@@ -25,7 +25,7 @@ from devlint.inference.facts import (
     Site,
     StepKind,
 )
-from devlint.inference.syntax.text import names_in
+from devlint.inference.syntax.text import names_in, owner_of
 from devlint.rule import Claim, Note, Replacement
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.lost_moves import lost_moves
@@ -152,9 +152,7 @@ def _value_read(read: HostRead) -> object:
     begun = operand.steps[0] if operand.steps else None
     if begun is not None and begun.kind is StepKind.PARAMETER and input_read(operand):
         return begun.site.node, read.given, read.confidence, read.caught
-    whole = operand.site.node
-    while isinstance(whole, cst.Subscript):
-        whole = whole.value
+    whole = owner_of(operand.site.node)
     steps = tuple(s.site.node for s in operand.steps if s.site.node is not operand.site.node)
     if not is_path(text_of(whole)) or not steps or operand.element or read.given is not None:
         return id(read)

@@ -65,7 +65,6 @@ class _Asked(NamedTuple):
     queue before a node, and which do behind it."""
 
     facts: Facts
-    tree: cst.Module
     reads: bool
     before: frozenset[Moment]
     behind: frozenset[Moment]
@@ -82,7 +81,7 @@ def waits_anyway(
     a node: at once behind it, or before. `around`: the loop, or the function, that repeats."""
     reads = counted in (Counted.NUMBERS, Counted.ANY)
     waits = _ALL if counted in (Counted.BATCHES, Counted.ANY) else _READ
-    asked = _Asked(facts, facts.source.tree, reads, waits, waits)
+    asked = _Asked(facts, reads, waits, waits)
     found = _behind(asked, node, around) or _before(asked, node, around)
     return Site(facts.source, found) if found is not None else None
 
@@ -125,11 +124,15 @@ def _behind(
         return found.wait
     callers = calls_of(asked.facts, around) if calls < _MOST else ()
     if callers:
-        turns = ((call, turn_around(asked.tree, call)) for call in callers)
+        turns = ((call, turn_around(asked.facts.source.tree, call)) for call in callers)
         return _of_all(_behind(asked, *turn, calls + 1) for turn in turns)
     first = line.events[: _end(line, node)]  # a call of the function begins with its own
     wait = _first(first, (), None if calls else node, asked.behind).wait
-    is_next = wait is not None and _repeats(asked.tree, around) and not _fetches(asked.tree, around)
+    is_next = (
+        wait is not None
+        and _repeats(asked.facts.source.tree, around)
+        and not _fetches(asked.facts.source.tree, around)
+    )
     return wait if is_next else None
 
 
@@ -147,7 +150,7 @@ def _before(
         return found.wait
     callers = calls_of(asked.facts, around) if calls < _MOST else ()
     if callers:
-        turns = ((call, turn_around(asked.tree, call)) for call in callers)
+        turns = ((call, turn_around(asked.facts.source.tree, call)) for call in callers)
         return _of_all(_before(asked, *turn, calls + 1) for turn in turns)
     return _first(line.events[:start:-1], (), node, asked.before).wait
 

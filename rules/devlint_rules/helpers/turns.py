@@ -19,7 +19,7 @@ import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.facts import Facts, Hotness, Site, Sync
-from devlint.inference.syntax.text import called_name, dotted, every
+from devlint.inference.syntax.text import called_name, dotted, every, owner_of
 from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.queues import begins_with, calls_of, follows, turn_around
@@ -33,16 +33,16 @@ _MOST = 3  # assignments from a value to where it is shown
 def shown_each_turn(facts: Facts, sync: Sync, around: cst.CSTNode) -> Site | None:
     """Where each turn shows what is read, or what it is added up to; at a reader's own place, or
     under a name that the turn gives it."""
-    return _shown(facts, facts.source.tree, sync.site.node, around)
+    return _shown(facts, sync.site.node, around)
 
 
-def _shown(facts: Facts, tree: cst.Module, value: cst.CSTNode, around: cst.CSTNode) -> Site | None:
+def _shown(facts: Facts, value: cst.CSTNode, around: cst.CSTNode) -> Site | None:
     waiting = [value]
     known: set[str] = set()
     for _ in range(_MOST):
         found: list[str] = []
         for node in waiting:
-            shown, names = _becomes(tree, node, around)
+            shown, names = _becomes(facts.source.tree, node, around)
             if shown is not None:
                 return Site(facts.source, shown)
             found += [name for name in names if name not in known]
@@ -57,7 +57,7 @@ def handed_back(facts: Facts, sync: Sync, around: cst.CSTNode) -> Site | None:
     if use_of(facts, sync) is not Use.RETURNED or not isinstance(around, cst.FunctionDef):
         return None
     tree, calls = facts.source.tree, calls_of(facts, around)
-    shown = [_shown(facts, tree, call, turn_around(tree, call)) for call in calls]
+    shown = [_shown(facts, call, turn_around(tree, call)) for call in calls]
     if not shown:
         return Site(facts.source, around.name)
     return None if None in shown else shown[0]
@@ -89,9 +89,7 @@ def _becomes(
 
 def _bound(target: cst.CSTNode) -> Iterator[cst.Name]:
     """The names that an assignment binds, or of which it sets a part: `log["loss"] = …`."""
-    node = target.target if isinstance(target, cst.AssignTarget) else target
-    while isinstance(node, cst.Subscript):
-        node = node.value
+    node = owner_of(target.target if isinstance(target, cst.AssignTarget) else target)
     parts = [each.value for each in node.elements] if isinstance(node, cst.Tuple) else [node]
     return (part for part in parts if isinstance(part, cst.Name))
 

@@ -123,8 +123,7 @@ def counts_alone(facts: Facts, sync: Sync) -> Assumptions:
     """The assumption that one wait in each call of a part of a step slows it down: nothing shows
     that a step waits there many times, a loop around it or around what calls it, or that it is in
     the midst of a step: a loss is, between the pass forward and that back."""
-    loop = sync.loop
-    if loop and _takes_part(loop, bool(sync.in_step)):
+    if sync.trains or (sync.loop is not None and _repeats(sync.loop, bool(sync.in_step))):
         return ()
     around = path_to(facts.source.tree, sync.site.node)
     functions = [step for step in around if isinstance(step, cst.FunctionDef)]
@@ -135,13 +134,13 @@ def counts_alone(facts: Facts, sync: Sync) -> Assumptions:
     return assume(K.ONE_WAIT_COUNTS, sync.site, message)
 
 
-def _takes_part(loop: Loop, in_step: bool) -> bool:
-    """Each turn of a loop is a part of a step: it queues something, in what runs once per step or
-    inside of another loop, or in a hot one that goes over anything but batches."""
-    if loop.trains or loop.hotness is Hotness.EPOCHS:
-        return False
-    hot = loop.hotness is Hotness.HOT and not loop.of_batches
-    return loop.feeds_device and (hot or in_step or loop.nested)
+def _repeats(loop: Loop, in_step: bool) -> bool:
+    """The loop is hot; or each turn is a part of a step: it queues something, in what runs once per
+    step or inside of another loop."""
+    if loop.hotness is Hotness.HOT:
+        return True
+    is_part = loop.feeds_device and (in_step or loop.nested)
+    return is_part and not loop.trains and loop.hotness is not Hotness.EPOCHS
 
 
 def _is_of_loss(facts: Facts, around: Sequence[cst.CSTNode]) -> bool:
@@ -173,7 +172,7 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
         found += assume(K.DEVICE_IS_STILL_BUSY, site, message)
     if not sync.elementwise:
         found += busy_at(facts, site, around, Counted.BATCHES)
-        found += counts_alone(facts, sync) if not _is_in_hot_loop(sync) else ()
+        found += counts_alone(facts, sync)
     if not _on_accelerator(facts, sync):
         message = f"callers hand in `{sync.operand.name}` on an accelerator"
         found += assume(K.INPUT_MAY_BE_ACCELERATED, site, message)
@@ -190,10 +189,6 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
             f"the host can do without `{sync.operand.name}` here",
         )
     )
-
-
-def _is_in_hot_loop(sync: Sync) -> bool:
-    return sync.trains or (sync.loop is not None and sync.loop.hotness is Hotness.HOT)
 
 
 def _wanted_at_once(facts: Facts, sync: Sync, around: cst.CSTNode) -> Assumptions:
