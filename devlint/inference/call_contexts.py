@@ -85,10 +85,11 @@ class Feed:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the calls in sight say: what is to be assumed against them, that by one of them what
-    was only possible is shown, or that nothing rests on callers."""
+    """What the calls in sight say: what is to be assumed against them, that one of them hands in
+    what it takes, that so what was only possible is shown, or that nothing rests on callers."""
 
     against: tuple[tuple[AssumptionKind, str], ...] = ()
+    is_met: bool = False  # no rule asks: it tells the tests a call that shows from a silence
     rises: bool = False
     is_shown: bool = False
 
@@ -123,7 +124,7 @@ class Feeds:
         if Fed.DEVICE in found.of_calls:
             shown = {Fed.TENSOR} if given.as_index else {Fed.TENSOR, Fed.ROW}
             rises = given.waits and bool(shown & found.of_calls) and Fed.HOST not in found.all
-            return Verdict(rises=rises, is_shown=given.of_module)
+            return Verdict(is_met=True, rises=rises, is_shown=given.of_module)
         if Fed.OPEN in found.all or Fed.DEVICE in found.all:
             return SILENT
         if given.inner and Fed.CALLER not in found.all:
