@@ -64,20 +64,34 @@ _OFF = rb"False|false|None|null|0"
 _ON = rb"True|true|1"
 
 
-def sets_option(text: bytes, name: bytes, value: bool) -> bool:
-    """Whether a file may give an option this value: by a keyword, an assignment, an entry of a
-    configuration, or from the command line. One that is handed on under its own name is set by
-    whoever set it before; what a function declares, by nobody."""
-    same, contrary = (_ON, _OFF) if value else (_OFF, _ON)
+def sets_option(text: bytes, option: str) -> bool:
+    """Whether a file may set an option so, `fast=True`, or to another word than this,
+    `mode!'plain'`: by a keyword, an assignment, an entry of a configuration, or from the command
+    line. One that is handed on under its own name is set by whoever set it before; what a function
+    declares, by nobody."""
+    name, sign, value = re.split(rb"([=!])", option.encode(), maxsplit=1)
+    same, contrary = _told_apart(value, sign == b"=")
     own = rb"(?:[\w.]+\.)?" + name + rb"\b"
-    given = rb"[ \t]*(?!(?:" + contrary + rb")\b|" + own + rb"|[=\s])"
+    given = rb"[ \t]*(?!" + contrary + rb"|" + own + rb"|[=\s])"
     keyword = rb"\b" + name + rb"[ \t]*(?::[ \t]*[\w.\[\], |]+)?=" + given
     entry = rb"[\"']" + name + rb"[\"']:" + given
-    line = rb"^[ \t-]*" + name + rb":[ \t]*(?:" + same + rb")\b"
+    line = rb"^[ \t-]*" + name + rb":[ \t]*" + same
     asked = rb"--(?:no-|no_)?" + name.replace(b"_", rb"[-_]") + rb"\b"
     defined = rb"\bDEFINE_\w+\(\s*[\"']" + name + rb"[\"']"
     ways = (keyword, entry, line, asked, defined)
     return re.search(rb"|".join(ways), text, re.M) is not None
+
+
+def _told_apart(value: bytes, is_so: bool) -> tuple[bytes, bytes]:
+    """Patterns of what sets an option so in a configuration, and of what sets it otherwise."""
+    if value in (b"True", b"False"):
+        same, contrary = (_ON, _OFF) if value == b"True" else (_OFF, _ON)
+        return rb"(?:" + same + rb")\b", rb"(?:" + contrary + rb")\b"
+    word = re.escape(value.strip(b"\"'"))
+    this, other = rb"[\"']" + word + rb"[\"']", rb"[\"'](?!" + word + rb"[\"'])"
+    if is_so:
+        return rb"[\"']?" + word + rb"\b", rb"(?:" + other + rb"|None\b)"
+    return rb"(?![\"']?" + word + rb"\b)[\w\"']", this
 
 
 def _body_at(text: bytes, start: int) -> bytes:
@@ -134,12 +148,12 @@ class Mentions:
     def sets(self, option: str) -> bool:
         """Whether a file that is no test may set an option so: `fast=True`. Where there is too much
         to look through, one does."""
-        name, _, value = option.partition("=")
+        name = re.split("[=!]", option, maxsplit=1)[0]
         literals = {name.encode(), name.replace("_", "-").encode()}
         return not self._texts or any(
             any(each in text for each in literals)
             and not TEST.search(file.relative_to(self.root).as_posix())
-            and sets_option(text, name.encode(), value == "True")
+            and sets_option(text, option)
             for file, text in self._texts.items()
         )
 

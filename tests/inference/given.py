@@ -118,9 +118,7 @@ class Files:
         )
 
     def sets_option(self, option: str) -> bool:
-        name, _, value = option.partition("=")
-        texts = (file.text.encode() for file in self.modules.values())
-        return any(sets_option(text, name.encode(), value == "True") for text in texts)
+        return any(sets_option(file.text.encode(), option) for file in self.modules.values())
 
     def moves_data(self) -> bool:
         texts = (file.text.encode() for file in self.modules.values())

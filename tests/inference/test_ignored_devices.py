@@ -432,3 +432,30 @@ def test_a_hook_that_only_moves_a_module_makes_no_habit_of_it():
             return self.net(rows.to(self.device))
     """
     assert neglected(code) == []
+
+
+@pytest.mark.parametrize(
+    ("base", "last", "moved"),
+    [
+        ("nn.Module", "self.to(device)", True),
+        ("object", "self.to(device)", True),  # `to` is its own: it moves what it holds
+        ("nn.Module", "self.rows.to(device)", False),
+        ("nn.Module", "pass", False),
+    ],
+)
+def test_what_a_constructor_makes_is_moved_with_its_object(base, last, moved):
+    code = f"""
+    def table(rows, device="cpu"):
+        return torch.as_tensor(rows, device=device)
+
+    class Body({base}):
+        def __init__(self, rows, device):
+            super().__init__()
+            self.rows = [table(rows)]
+            {last}
+
+        def to(self, device):
+            self.rows = [each.to(device) for each in self.rows]
+    """
+    (fact,) = given(code).dropped_arguments
+    assert fact.moved is moved

@@ -6,12 +6,13 @@ from given import given
 
 ATTENTION = """
 class Attention(nn.Module):
-    def __init__(self, n, causal=False, exact=True):
+    def __init__(self, n, causal=False, exact=True, norm="layer"):
         super().__init__()
         self.proj = nn.Linear(n, n)
         self.causal = causal
         self.exact = exact
         self.traced = False
+        self.norm = norm
 
     def forward(self, x, noisy=False, mode="plain"):
         x = self.proj(x)
@@ -30,12 +31,20 @@ def assumed(test: str, other: str = "") -> list[str]:
     return [each.kind.value for found in facts.meetings for each in found.assumptions]
 
 
-@pytest.mark.parametrize("test", ["self.causal", "noisy", "self.traced", "not self.exact"])
+@pytest.mark.parametrize(
+    "test",
+    ["self.causal", "noisy", "self.traced", "not self.exact"]
+    + ["mode == 'loud'", "mode != 'plain'", "self.norm == 'batch'"],
+)
 def test_an_option_that_nothing_sets(test):
     assert assumed(test) == ["option-is-turned-on"]
 
 
-@pytest.mark.parametrize("test", ["self.exact", "not self.causal", "x.dim() == 2", "not noisy"])
+@pytest.mark.parametrize(
+    "test",
+    ["self.exact", "not self.causal", "x.dim() == 2", "not noisy"]
+    + ["mode == 'plain'", "mode != 'loud'", "self.norm == 'layer'"],
+)
 def test_what_runs_by_default_rests_on_nothing(test):
     assert assumed(test) == []
 
@@ -64,6 +73,19 @@ def test_an_option_that_something_sets(other):
 )
 def test_who_hands_it_on_or_leaves_it_off_does_not_set_it(other):
     assert assumed("self.causal", other) == ["option-is-turned-on"]
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        ("net(x, mode='loud')", []),
+        ("net(x, mode=args.chosen)", []),
+        ("net(x, mode='soft')", ["option-is-turned-on"]),
+        ("def run(net, x, mode='plain'):\n    net(x, mode=mode)", ["option-is-turned-on"]),
+    ],
+)
+def test_a_word_that_something_chooses(other, expected):
+    assert assumed("mode == 'loud'", other) == expected
 
 
 def test_a_call_in_the_file_that_gives_it_by_position():

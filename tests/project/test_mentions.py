@@ -155,6 +155,32 @@ def test_a_configuration_sets_an_option_and_a_default_may_be_turned_off(tmp_path
     assert not project(tmp_path, a_dot_yaml="fast: false\nnorm: true").sets("fast=True")
 
 
+@pytest.mark.parametrize(
+    ("text", "sets", "leaves"),
+    [
+        ("f(x, mode='noisy')", True, True),
+        ("f(x, mode='exact')", False, True),
+        ("f(x, mode='plain')", False, False),
+        ("f(x, mode=chosen)", True, True),
+        ("f(x, mode=mode)", False, False),
+        ("def f(x, mode: str = 'plain'): pass", False, False),
+        ("settings = {'mode': \"noisy\"}", True, True),
+        ("parser.add_argument('--mode', default='plain')", True, True),
+    ],
+)
+def test_a_word_is_set_by_who_gives_it_or_what_may_be_any(tmp_path, text, sets, leaves):
+    """`leaves`: it may be another word than by default."""
+    assert project(tmp_path, a_dot_py=text).sets("mode='noisy'") is sets
+    assert project(tmp_path, a_dot_py=text).sets("mode!'plain'") is leaves
+
+
+def test_a_configuration_sets_a_word(tmp_path):
+    assert project(tmp_path, a_dot_yaml="mode: noisy").sets("mode='noisy'")
+    assert project(tmp_path, a_dot_yaml="mode: noisy").sets("mode!'plain'")
+    assert not project(tmp_path, a_dot_yaml="mode: plain").sets("mode='noisy'")
+    assert not project(tmp_path, a_dot_yaml="mode: 'plain'").sets("mode!'plain'")
+
+
 DEMANDS = "x = torch.ones(3).cuda()"
 GOES_BY = "y = torch.ones(3, device=x.device)"
 OFFERS = 'parser.add_argument("--no-cuda")'

@@ -255,6 +255,14 @@ def _note(
         Site(function.unit.source, function.node.params),
         placed=_placed_at(origin),
         neglect=neglect,
+        moved=_moves_its_object(frame.function),
+    )
+
+
+def _moves_its_object(function: Function) -> bool:
+    """A constructor that moves its object, and all that it has made for it: `self.to(device)`."""
+    return function.name == "__init__" and any(
+        dotted(call.func) in ("self.to", "self.cuda") for call in every(function.node, cst.Call)
     )
 
 
@@ -276,7 +284,9 @@ def settle(unit: Unit) -> None:
     }
     moved = {node for node in unit.dropped if _is_moved(unit, node)}
     unit.facts.dropped_arguments += [
-        fact._replace(moved=node in moved) for node, fact in unit.dropped.items() if node not in met
+        fact._replace(moved=fact.moved or node in moved)
+        for node, fact in unit.dropped.items()
+        if node not in met
     ]
 
 

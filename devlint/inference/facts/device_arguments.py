@@ -34,7 +34,7 @@ class DroppedArgument(NamedTuple):
     parameter: str
     callee: str
     callee_site: Site | None
-    moved: bool = False  # moved right where it comes back
+    moved: bool = False  # moved where it comes back, or with the object that it is made for
     placed: Site | None = None  # where the callee puts its result on that device
     neglect: Neglect = Neglect.LEFT_OUT
 

@@ -4,7 +4,8 @@
         if causal:
             ...
 
-What stands in the branch runs for those alone who say `causal=True`.
+What stands in the branch runs for those alone who say `causal=True`. So it is with one of several
+words, `mode="plain"` in the signature and `if mode == "noisy":` in the body.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def turned_on(frame: Frame, when: PathCondition) -> Iterator[Assumption]:
     for fact in when if importer is not None else ():
         option = _option_of(frame, fact)
         if option and importer is not None and not importer.sets_option(option):
-            message = f"somebody sets `{option}`, though nothing in the project does"
+            message = f"somebody sets `{_said(option)}`, though nothing in the project does"
             yield of_code(frame, AssumptionKind.OPTION_IS_TURNED_ON, message)
             return
 
@@ -40,18 +41,36 @@ def is_cold(frame: Frame) -> bool:
 
 
 def _option_of(frame: Frame, fact: Literal) -> str:
-    """The option that has to be set for this to hold, `causal=True`; "" where it holds by
-    default, or is no option."""
+    """The option that has to be set for this to hold, `causal=True`, `mode='noisy'`, `mode!'plain'`
+    for any other; "" where it holds by default, or is no option."""
     predicate, is_so, value = fact
     subject = predicate.subject
+    if predicate.born:
+        return ""
+    if isinstance(subject, str) and isinstance(value, str):
+        return _word(frame, subject, is_so, value)
     if not isinstance(subject, tuple) or subject[0] != "bool" or not isinstance(subject[1], str):
         return ""
-    if predicate.born or value != TRUE:
+    if value != TRUE:
         return ""
     name, default = _default(frame, subject[1])
     if type(default) is not Const or type(default.value) is not bool or default.value is is_so:
         return ""
     return f"{name}={is_so}"
+
+
+def _word(frame: Frame, subject: str, is_so: bool, written: str) -> str:
+    """The option whose words the test tells apart, `mode == "noisy"`."""
+    name, default = _default(frame, subject)
+    if type(default) is not Const or type(default.value) is not str:
+        return ""
+    if not written[:1] in "'\"" or is_so is (written == repr(default.value)):
+        return ""
+    return f"{name}{'=' if is_so else '!'}{written}"
+
+
+def _said(option: str) -> str:
+    return option.replace("!", " != ")
 
 
 def _default(frame: Frame, path: str) -> tuple[str, Value | None]:
