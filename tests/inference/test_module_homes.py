@@ -93,11 +93,38 @@ def test_what_is_moved_or_handed_out_may_be_anywhere(step):
         ("self.nets = Net(3)", "possible"),
         ('self.nets["main"] = Net(3).cuda()', "certain"),
         ('self.nets["main"] = wrap(Net(3))', "certain"),
-        ("net = Net(3)", "certain"),
+        ("net = Net(3)", "possible"),
+        ("net = Net(3); net(x); torch.save(net, 'net.pt')", "possible"),
+        ("net = Net(3); net.encoder.cuda()", "certain"),
+        ("net = Net(3); fit(net)", "certain"),
+        ("global net; net = Net(3)", "certain"),
+        ("self.rows = Rows(steps=Compose([Net(3), crop]))", "possible"),
+        ("self.rows = Rows(steps=nn.Sequential(Net(3), crop))", "certain"),
     ],
 )
 def test_where_it_is_made(made, expected):
     assert confidence({"train.py": trainer(made=made)}) == expected
+
+
+SCRIPT = """
+from {package}main import Net
+
+net = Net(3)
+{use}
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        ("print(net(x))", "possible"),
+        ("def run(x):\n    return net(x)", "possible"),
+        ("def run(x):\n    net.cuda()\n    return net(x)", "certain"),
+        ("", "certain"),  # it is there for others, who import it
+    ],
+)
+def test_a_script_s_own_name(use, expected):
+    assert confidence({"run.py": SCRIPT.format(package="", use=use)}) == expected
 
 
 def test_a_library_s_module_is_for_those_who_make_it():

@@ -4,7 +4,9 @@
         def __init__(self):
             self.buckets = Buckets(8)
 
-If the trainer moves no `buckets`, and hands it to nothing that may, its buckets are on the host.
+If the trainer moves no `buckets`, and hands it to nothing that may, its buckets are on the host. So
+are those that a function or a script keeps under a name and never moves, and those that are given
+to a `Compose`, which is no module.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class Homes:
         self.unit = unit
         self.made: dict[cst.CSTNode, tuple[ClassInfo, Function | None]] = {}
         self.called: dict[cst.CSTNode, tuple[Function, Function | None]] = {}
-        self._parents: dict[ClassInfo, dict[cst.CSTNode, cst.CSTNode]] = {}
+        self._parents: dict[cst.CSTNode, dict[cst.CSTNode, cst.CSTNode]] = {}
 
     def settle(self) -> None:
         """Tell the project where they are."""
@@ -56,7 +58,11 @@ class Homes:
             return None  # by a method of its own, whose calls count
         if holder is not None and holder.is_module:
             return Feed(key_of(info), HOME, Fed.CALLER, home(holder))
-        kept = holder is not None and self._stays(holder, node)
+        kept = (
+            (holder is not None and self._stays(holder, node))
+            or self._is_named(info, node, function)
+            or self._is_composed(node, function)
+        )
         return Feed(key_of(info), HOME, Fed.HOST if kept else Fed.OPEN)
 
     def _stays(self, holder: ClassInfo, node: cst.CSTNode) -> bool:
@@ -64,7 +70,7 @@ class Homes:
         that moves it or hands it out."""
         if holder.has_base_out_of_sight or holder.unit is not self.unit:
             return False
-        statement = self._around(holder).get(node)
+        statement = self._around(holder.node).get(node)
         if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
             return False
         name = dotted(owner_of(statement.targets[0].target))
@@ -73,6 +79,39 @@ class Homes:
         if self._is_reached(holder, name.removeprefix("self.")):
             return False
         return all(self._leaves_there(each, name) for each in holder.lineage())
+
+    def _is_named(self, info: ClassInfo, node: cst.CSTNode, function: Function | None) -> bool:
+        """The module has a name in a function or a script, and is never moved by it. A library's
+        class is made out of sight as well: only those who are beside it tell what it is for."""
+        importer = self.unit.context.importer
+        if importer is None or not (importer.is_application() or _are_beside(info.unit, self.unit)):
+            return False
+        scope = self._scope(function)
+        around = self._around(scope)
+        statement = around.get(node)
+        if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+            return False
+        target = statement.targets[0].target
+        if not isinstance(target, cst.Name):
+            return False
+        name = target.value
+        if any(item.name.value == name for each in every(scope, cst.Global) for item in each.names):
+            return False
+        uses = [use for use in every(scope, cst.Name) if use.value == name]
+        if function is None and not any(isinstance(around.get(use), cst.Call) for use in uses):
+            return False  # it is there for others, who import it
+        return all(self._is_harmless(use, around) for use in uses)
+
+    def _is_composed(self, node: cst.CSTNode, function: Function | None) -> bool:
+        """One of the steps of `Compose([…])`: to move that object is not possible."""
+        around = self._around(self._scope(function))
+        steps = around.get(around.get(node, node))
+        argument = around.get(steps) if isinstance(steps, cst.List) else None
+        call = around.get(argument) if isinstance(argument, cst.Arg) else None
+        return isinstance(call, cst.Call) and dotted(call.func).rpartition(".")[2] == "Compose"
+
+    def _scope(self, function: Function | None) -> cst.CSTNode:
+        return function.node if function is not None else self.unit.tree
 
     def _is_reached(self, holder: ClassInfo, name: str) -> bool:
         """Whoever has the object may reach for what it keeps under this name."""
@@ -86,7 +125,7 @@ class Homes:
         return named(holder.name, path) and named(name, path)
 
     def _leaves_there(self, info: ClassInfo, name: str) -> bool:
-        around = self._around(info)
+        around = self._around(info.node)
         uses = (each for each in every(info.node, cst.Attribute) if dotted(each) == name)
         return all(self._is_harmless(use, around) for use in uses)
 
@@ -106,11 +145,16 @@ class Homes:
             return isinstance(call, cst.Call) and dotted(call.func) in _READING
         return isinstance(above, (cst.AssignTarget, cst.Expr, cst.Comparison))
 
-    def _around(self, info: ClassInfo) -> dict[cst.CSTNode, cst.CSTNode]:
-        """The nodes of a class, by what they are parts of."""
-        if info not in self._parents:
-            self._parents[info] = parents_below(info.node)
-        return self._parents[info]
+    def _around(self, scope: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
+        """The nodes of a class, a function or a file, by what they are parts of."""
+        if scope not in self._parents:
+            self._parents[scope] = parents_below(scope)
+        return self._parents[scope]
+
+
+def _are_beside(unit: Unit, other: Unit) -> bool:
+    """Two files are in one folder."""
+    return unit.source.path.rpartition("/")[0] == other.source.path.rpartition("/")[0]
 
 
 def key_of(info: ClassInfo) -> str:
