@@ -99,6 +99,8 @@ def test_what_is_moved_or_handed_out_may_be_anywhere(step):
         ("net = Net(3); fit(net)", "certain"),
         ("global net; net = Net(3)", "certain"),
         ("self.rows = Rows(steps=Compose([Net(3), crop]))", "possible"),
+        ("net = Net(3); self.rows = Rows(steps=Compose([net, crop]))", "possible"),
+        ("net = Net(3); self.rows = Rows(steps=[net, crop])", "certain"),
         ("self.rows = Rows(steps=nn.Sequential(Net(3), crop))", "certain"),
     ],
 )

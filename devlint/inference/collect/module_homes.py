@@ -61,7 +61,7 @@ class Homes:
         kept = (
             (holder is not None and self._stays(holder, node))
             or self._is_named(info, node, function)
-            or self._is_composed(node, function)
+            or _is_step(node, self._around(self._scope(function)))
         )
         return Feed(key_of(info), HOME, Fed.HOST if kept else Fed.OPEN)
 
@@ -98,17 +98,9 @@ class Homes:
         if any(item.name.value == name for each in every(scope, cst.Global) for item in each.names):
             return False
         uses = [use for use in every(scope, cst.Name) if use.value == name]
-        if function is None and not any(isinstance(around.get(use), cst.Call) for use in uses):
+        if function is None and len(uses) == 1:
             return False  # it is there for others, who import it
         return all(self._is_harmless(use, around) for use in uses)
-
-    def _is_composed(self, node: cst.CSTNode, function: Function | None) -> bool:
-        """One of the steps of `Compose([…])`: to move that object is not possible."""
-        around = self._around(self._scope(function))
-        steps = around.get(around.get(node, node))
-        argument = around.get(steps) if isinstance(steps, cst.List) else None
-        call = around.get(argument) if isinstance(argument, cst.Arg) else None
-        return isinstance(call, cst.Call) and dotted(call.func).rpartition(".")[2] == "Compose"
 
     def _scope(self, function: Function | None) -> cst.CSTNode:
         return function.node if function is not None else self.unit.tree
@@ -143,13 +135,23 @@ class Homes:
             if call is not None and call in self.called:
                 return not self.called[call][0].says("device-minding-text")
             return isinstance(call, cst.Call) and dotted(call.func) in _READING
-        return isinstance(above, (cst.AssignTarget, cst.Expr, cst.Comparison))
+        if isinstance(above, (cst.AssignTarget, cst.Expr, cst.Comparison)):
+            return True
+        return _is_step(node, around)
 
     def _around(self, scope: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
         """The nodes of a class, a function or a file, by what they are parts of."""
         if scope not in self._parents:
             self._parents[scope] = parents_below(scope)
         return self._parents[scope]
+
+
+def _is_step(node: cst.CSTNode, around: dict[cst.CSTNode, cst.CSTNode]) -> bool:
+    """One of the steps of `Compose([…])`, an object that can't be moved."""
+    steps = around.get(around.get(node, node))
+    argument = around.get(steps) if isinstance(steps, cst.List) else None
+    call = around.get(argument) if isinstance(argument, cst.Arg) else None
+    return isinstance(call, cst.Call) and dotted(call.func).rpartition(".")[2] == "Compose"
 
 
 def _are_beside(unit: Unit, other: Unit) -> bool:
