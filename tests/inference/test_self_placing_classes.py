@@ -61,3 +61,29 @@ class Wide(Net):
 reveal(next(Wide('cuda').parameters()))
 """
     assert revealed(net(MOVED, inherited)) == ["?"]
+
+
+@pytest.mark.parametrize(
+    ("part", "found"),
+    [
+        ("nn.Linear(3, 3).to(self.device)", []),  # wherever that is
+        ("nn.Linear(3, 3)", ["certain"]),
+    ],
+)
+def test_a_method_that_moves_a_part_to_the_object_s_device_leaves_the_module_there(part, found):
+    code = f"""
+    class Net(nn.Module):
+        def __init__(self, device):
+            super().__init__()
+            self.device = torch.device(device)
+            self.build()
+
+        def build(self):
+            self.layer = {part}
+
+        def forward(self, x):
+            return self.layer(x)
+
+    Net("cuda")(torch.zeros(3, device="cuda"))
+    """
+    assert [line.rpartition(" ")[2] for line in met(code)] == found

@@ -195,7 +195,7 @@ def _kept_value(
         return kept_tensor(info, frame, name, value, node, source)
     if type(value) is Instance and value.module:
         info.registered.setdefault(name, "module")
-        note_place(info, value.place)
+        note_place(info, value)
         if stateful(frame, value):
             info.note_part(name, value.place)
             lineage = value.info.lineage() if value.info is not None else ()

@@ -29,6 +29,7 @@ from devlint.inference.program.attribute_notes import AttributeNote
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.values import Instance
 from devlint.inference.syntax.control_dependence import walk
 from devlint.inference.syntax.text import called_name, code, dotted, every
 
@@ -50,7 +51,7 @@ def kept_tensor(
             note = AttributeNote(node, source, name, value, False, method_name(frame), "parameter")
             keep_note(info, name + "*", note)
         info.registered[name] = "parameter"
-        note_place(info, value.place)
+        note_place(info, value)
         info.note_part(name, value.place)
         if value.place is None and not value.traits & DEFAULT:
             info.places_itself = True  # of what the constructor was given, which is somewhere
@@ -61,7 +62,7 @@ def kept_tensor(
         # Made before anybody could move the module, it stays where the module was built.
         open_size = MAYBE_SCALAR if value.traits & SHAPED else 0
         value = value.with_place(CPU, value.origin, add=DEFAULT | open_size)
-    note_place(info, value.place)
+    note_place(info, value)
     was_given = _was_given(info, frame, name, value)
     if was_given:
         open_size = MAYBE_SCALAR if value.traits & SHAPED else 0
@@ -207,10 +208,14 @@ def _is_scalar(info: ClassInfo, name: str) -> bool:
     return any(type(v) is Tensor and v.traits & SCALAR for v in alternatives(held))
 
 
-def note_place(info: ClassInfo, place: Placement) -> None:
-    """A part that is elsewhere than on the default device: the class places itself. Of a part
+def note_place(info: ClassInfo, part: Tensor | Instance) -> None:
+    """A part that is elsewhere than on the default device: the class places itself. So it does
+    where it moves a part to its own device, `self.net.to(self.device)`, wherever that is. Of a part
     without state nothing is known, and nothing needs to be."""
-    if place is not None and place != CPU and place is not info.variable:
+    place = part.place
+    if place is info.variable:
+        info.places_itself |= part.origin is not None and part.origin.kind is StepKind.MOVED
+    elif place is not None and place != CPU:
         info.places_itself = True
 
 
