@@ -66,8 +66,8 @@ reveal(next(Wide('cuda').parameters()))
 @pytest.mark.parametrize(
     ("part", "found"),
     [
-        ("nn.Linear(3, 3).to(self.device)", []),  # wherever that is
-        ("nn.Linear(3, 3)", ["self.layer(x)"]),
+        ("nn.Linear(3, 3).to(self.device)", False),  # wherever that is
+        ("nn.Linear(3, 3)", True),
     ],
 )
 def test_a_method_that_moves_a_part_to_the_object_s_device_leaves_the_module_there(part, found):
@@ -86,4 +86,4 @@ def test_a_method_that_moves_a_part_to_the_object_s_device_leaves_the_module_the
 
     Net("cuda")(torch.zeros(3, device="cuda"))
     """
-    assert met(code) == found
+    assert bool(met(code)) is found
