@@ -33,8 +33,15 @@ def assumed(test: str, other: str = "") -> list[str]:
 
 @pytest.mark.parametrize(
     "test",
-    ["self.causal", "noisy", "self.traced", "not self.exact"]
-    + ["mode == 'loud'", "mode != 'plain'", "self.norm == 'batch'"],
+    [
+        "self.causal",
+        "noisy",
+        "self.traced",
+        "not self.exact",
+        "mode == 'loud'",
+        "mode != 'plain'",
+        "self.norm == 'batch'",
+    ],
 )
 def test_an_option_that_nothing_sets(test):
     assert assumed(test) == ["option-is-turned-on"]
@@ -42,8 +49,15 @@ def test_an_option_that_nothing_sets(test):
 
 @pytest.mark.parametrize(
     "test",
-    ["self.exact", "not self.causal", "x.dim() == 2", "not noisy"]
-    + ["mode == 'plain'", "mode != 'loud'", "self.norm == 'layer'"],
+    [
+        "self.exact",
+        "not self.causal",
+        "x.dim() == 2",
+        "not noisy",
+        "mode == 'plain'",
+        "mode != 'loud'",
+        "self.norm == 'layer'",
+    ],
 )
 def test_what_runs_by_default_rests_on_nothing(test):
     assert assumed(test) == []

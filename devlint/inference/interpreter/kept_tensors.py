@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
+from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,

@@ -64,7 +64,7 @@ def _word(frame: Frame, subject: str, is_so: bool, written: str) -> str:
     name, default = _default(frame, subject)
     if type(default) is not Const or type(default.value) is not str:
         return ""
-    if not written[:1] in "'\"" or is_so is (written == repr(default.value)):
+    if written[:1] not in "'\"" or is_so is (written == repr(default.value)):
         return ""
     return f"{name}{'=' if is_so else '!'}{written}"
 
