@@ -66,9 +66,11 @@ _ON = rb"True|true|1"
 
 def sets_option(text: bytes, option: str) -> bool:
     """Whether a file may set an option so, `fast=True`, or to another word than this,
-    `mode!'plain'`: by a keyword, an assignment, an entry of a configuration, or from the command
-    line. One that is handed on under its own name is set by whoever set it before; what a function
-    declares, by nobody."""
+    `mode!'plain'`, or choose a member of an enumeration, `Mode.NOISY`: by a keyword, an assignment,
+    an entry of a configuration, or from the command line. One that is handed on under its own name
+    is set by whoever set it before; what a function declares, by nobody."""
+    if "=" not in option and "!" not in option:
+        return _chooses(text, *option.encode().split(b"."))
     name, sign, value = re.split(rb"([=!])", option.encode(), maxsplit=1)
     same, contrary = _told_apart(value, sign == b"=")
     own = rb"(?:[\w.]+\.)?" + name + rb"\b"
@@ -80,6 +82,18 @@ def sets_option(text: bytes, option: str) -> bool:
     defined = rb"\bDEFINE_\w+\(\s*[\"']" + name + rb"[\"']"
     ways = (keyword, entry, line, asked, defined)
     return re.search(rb"|".join(ways), text, re.M) is not None
+
+
+def _chooses(text: bytes, owner: bytes, member: bytes) -> bool:
+    """Whether a file names a member of an enumeration, and not to compare with it; or makes one of
+    its value or its name, or goes through all."""
+    named = rb"\b" + owner + rb"\." + member + rb"\b(?!\s*[=!]=)"
+    compared = rb"(?:[=!]=|\bis|\bnot)\s*(?:\w+\.)?$"
+    made = rb"(?<!class )\b" + owner + rb"(?:\(|\[|\.__members__)|\bin " + owner + rb"\b(?!\.)"
+    return re.search(made, text) is not None or any(
+        re.search(compared, text[max(0, found.start() - 40) : found.start()]) is None
+        for found in re.finditer(named, text)
+    )
 
 
 def _told_apart(value: bytes, is_so: bool) -> tuple[bytes, bytes]:
@@ -148,7 +162,7 @@ class Mentions:
     def sets(self, option: str) -> bool:
         """Whether a file that is no test may set an option so: `fast=True`. Where there is too much
         to look through, one does."""
-        name = re.split("[=!]", option, maxsplit=1)[0]
+        name = re.split("[=!.]", option, maxsplit=1)[0]
         literals = {name.encode(), name.replace("_", "-").encode()}
         return not self._texts or any(
             any(each in text for each in literals)

@@ -102,6 +102,19 @@ def test_a_word_that_something_chooses(other, expected):
     assert assumed("mode == 'loud'", other) == expected
 
 
+@pytest.mark.parametrize(
+    ("test", "other", "expected"),
+    [
+        ("mode == Mode.LOUD", "", ["option-is-turned-on"]),
+        ("mode == Mode.LOUD", "net(x, mode=Mode.LOUD)", []),
+        ("mode != Mode.LOUD", "", []),
+        ("mode == torch.float16", "", []),  # no enumeration
+    ],
+)
+def test_a_member_of_an_enumeration(test, other, expected):
+    assert assumed(test, other) == expected
+
+
 def test_a_call_in_the_file_that_gives_it_by_position():
     calls = "\n\ndef run(net, x):\n    return net.forward(x, True)\n"
     facts = given(ATTENTION.format(test="noisy") + calls)

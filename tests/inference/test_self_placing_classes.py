@@ -1,7 +1,7 @@
 """A class of the project that puts itself somewhere in its constructor is there from then on."""
 
 import pytest
-from given import met, revealed
+from given import given, met, revealed
 
 NET = """
 class Net(nn.Module):
@@ -87,3 +87,46 @@ def test_a_method_that_moves_a_part_to_the_object_s_device_leaves_the_module_the
     Net("cuda")(torch.zeros(3, device="cuda"))
     """
     assert bool(met(code)) is found
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ("self.device is None", False),  # then it was not moved there either
+        ("not self.device", False),
+        ("self.other is None", True),
+    ],
+)
+def test_what_was_moved_to_a_device_is_not_met_where_there_is_no_such_device(test, found):
+    code = f"""
+    class Reader:
+        def __init__(self):
+            self.device = self.other = self.net = None
+
+        def prepare(self):
+            self.device = "cuda:0" if torch.cuda.is_available() else "cpu"
+            self.net = nn.Linear(3, 3)
+            if self.device is not None:
+                self.net = self.net.to(self.device)
+
+        def read(self, rows):
+            self.prepare()
+            if {test}:
+                return self.net(torch.tensor(rows))
+    """
+    assert bool(met(code)) is found
+
+
+@pytest.mark.parametrize("method", ["__init__", "set"])
+def test_what_only_the_constructor_runs_writes_on_the_host(method):
+    code = f"""
+    class Table(nn.Module):
+        def {method}(self, rows):
+            self.register_buffer("z", torch.zeros(20))
+            self.fill(rows)
+
+        def fill(self, rows):
+            for i, row in enumerate(rows):
+                self.z[i] = float(row)
+    """
+    assert bool(given(code).element_accesses) is (method == "set")

@@ -181,6 +181,27 @@ def test_a_configuration_sets_a_word(tmp_path):
     assert not project(tmp_path, a_dot_yaml="mode: 'plain'").sets("mode!'plain'")
 
 
+@pytest.mark.parametrize(
+    ("text", "chooses"),
+    [
+        ("f(x, Mode.NOISY)", True),
+        ("def f(x, mode=Mode.NOISY): pass", True),
+        ("f(x, Mode(args.mode))", True),
+        ("f(x, Mode[args.mode])", True),
+        ("for mode in Mode: f(x, mode)", True),
+        ("if mode == Mode.NOISY: pass", False),
+        ("if Mode.NOISY == mode: pass", False),
+        ("if mode is not Mode.NOISY: pass", False),
+        ("class Mode(Enum):\n    NOISY = 1", False),
+        ("f(x, Mode.NOISY_TOO, Mode.PLAIN)", False),
+    ],
+)
+def test_a_member_of_an_enumeration_is_chosen_by_who_names_it_not_to_compare(
+    tmp_path, text, chooses
+):
+    assert project(tmp_path, a_dot_py=text).sets("Mode.NOISY") is chooses
+
+
 DEMANDS = "x = torch.ones(3).cuda()"
 GOES_BY = "y = torch.ones(3, device=x.device)"
 OFFERS = 'parser.add_argument("--no-cuda")'

@@ -35,6 +35,7 @@ from devlint.inference.facts import (
 from devlint.inference.program import roles, usage
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.class_state import kept_attribute
+from devlint.inference.program.constructors import is_being_made
 from devlint.inference.program.events import (
     ComparisonNote,
     ElementNote,
@@ -227,7 +228,7 @@ def _settle_hidden_copy(frame: Frame, note: HiddenCopyNote) -> None:
 
 
 def _settle_element(frame: Frame, note: ElementNote) -> None:
-    if not note.tensor.is_sure:
+    if not note.tensor.is_sure or is_being_made(frame, note.tensor):
         return
     loop = loop_fact(frame, note.loop)
     assert loop is not None

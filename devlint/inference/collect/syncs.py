@@ -28,7 +28,7 @@ from devlint.inference.program.assumption_sites import (
     is_out_of_sight,
     of_value,
 )
-from devlint.inference.program.constructors import runs_in_constructor
+from devlint.inference.program.constructors import is_being_made
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import (
     Formatted,
@@ -246,7 +246,7 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
             continue
         if tensor.traits & COPYING:
             late_read(frame, TensorRead(node, tensor, value_node))
-        if on_accelerator(tensor) < 0 or _is_being_made(frame, tensor):
+        if on_accelerator(tensor) < 0 or is_being_made(frame, tensor):
             continue
         assumed: list[Assumption] = []
         if _is_input(tensor):
@@ -340,13 +340,6 @@ def _was_array(frame: Frame, parameter: str) -> bool:
     found = [v for v in held if type(v) is not Tensor or not exclude(v.when, frame.state.when)]
     is_told = 0 < len(found) < len(held)  # on another one it had no need to
     return is_told and all(type(v) is Tensor and v.was_converted for v in found)
-
-
-def _is_being_made(frame: Frame, tensor: Tensor) -> bool:
-    """It is a module's own, and the module is still being made, on the host: it moves later."""
-    place = tensor.place
-    is_own = type(place) is Variable and place.kind is VariableKind.MODULE
-    return is_own and (frame.constructing or runs_in_constructor(frame))
 
 
 def _is_open(assumed: list[Assumption]) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from devlint.inference.conventions import found
+from devlint.inference.domain.placement import Variable, VariableKind
+from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.frames import Frame, closure_of
 from devlint.inference.program.units import Unit
@@ -29,6 +31,13 @@ def runs_in_constructor(frame: Frame) -> bool:
         answer = built or (function.info is not None and _sets_up(function))
         known.answers[function] = answer
     return answer
+
+
+def is_being_made(frame: Frame, tensor: Tensor) -> bool:
+    """It is a module's own, and the module is still being made, on the host: it moves later."""
+    place = tensor.place
+    is_own = type(place) is Variable and place.kind is VariableKind.MODULE
+    return is_own and (frame.constructing or runs_in_constructor(frame))
 
 
 def _sets_up(function: Function) -> bool:

@@ -5,12 +5,13 @@
             ...
 
 What stands in the branch runs for those alone who say `causal=True`. So it is with one of several
-words, `mode="plain"` in the signature and `if mode == "noisy":` in the body.
+words, `mode="plain"` in the signature and `if mode == "noisy":` in the body; and with a member of
+an enumeration that the project names only to compare with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.host import Const
@@ -30,7 +31,8 @@ def turned_on(frame: Frame, when: PathCondition) -> Iterator[Assumption]:
     for fact in when if importer is not None else ():
         option = _option_of(frame, fact)
         if option and importer is not None and not importer.sets_option(option):
-            message = f"somebody sets `{_said(option)}`, though nothing in the project does"
+            does = "chooses" if "=" not in option and "!" not in option else "sets"
+            message = f"somebody {does} `{_said(option)}`, though nothing in the project does"
             yield of_code(frame, AssumptionKind.OPTION_IS_TURNED_ON, message)
             return
 
@@ -42,9 +44,11 @@ def is_cold(frame: Frame) -> bool:
 
 def _option_of(frame: Frame, fact: Literal) -> str:
     """The option that has to be set for this to hold, `causal=True`, `mode='noisy'`, `mode!'plain'`
-    for any other; "" where it holds by default, or is no option."""
+    for any other, `Mode.NOISY`; "" where it holds by default, or is no option."""
     predicate, is_so, value = fact
     subject = predicate.subject
+    if is_so and isinstance(subject, tuple) and subject[0] == "is" and value == TRUE:
+        return next((side for side in subject[1:] if _is_member(side)), "")
     if predicate.born:
         return ""
     if isinstance(subject, str) and isinstance(value, str):
@@ -57,6 +61,12 @@ def _option_of(frame: Frame, fact: Literal) -> str:
     if type(default) is not Const or type(default.value) is not bool or default.value is is_so:
         return ""
     return f"{name}={is_so}"
+
+
+def _is_member(side: Hashable) -> bool:
+    """`Mode.NOISY`, written as members of enumerations are."""
+    owner, _, name = side.rpartition(".") if isinstance(side, str) else ("", "", "")
+    return name.isupper() and owner.isidentifier() and owner[0].isupper() and not owner.isupper()
 
 
 def _word(frame: Frame, subject: str, is_so: bool, written: str) -> str:

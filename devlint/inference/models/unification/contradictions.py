@@ -6,7 +6,7 @@ hold together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import libcst as cst
 
@@ -25,7 +25,8 @@ from devlint.inference.models.unification.exemptions import (
 from devlint.inference.models.unification.rigid_devices import rigid_contradiction
 from devlint.inference.program.assumption_sites import guess, of_code, of_value
 from devlint.inference.program.frames import Frame
-from devlint.inference.syntax.text import called_name
+from devlint.inference.program.predicates import is_falsy
+from devlint.inference.syntax.text import called_name, dotted
 
 
 def contradiction(frame: Frame, a: Tensor, b: Tensor, pointwise: bool) -> Assumptions | None:
@@ -49,9 +50,22 @@ def contradiction(frame: Frame, a: Tensor, b: Tensor, pointwise: bool) -> Assump
 
 def never_meet(frame: Frame, a: Tensor, b: Tensor) -> bool:
     """The two belong to different branches, or one to another branch than this code; or one was
-    moved on the way that the other has not come."""
+    moved on the way that the other has not come, or to a device that is None here."""
     when = frame.state.when
-    return exclude(a.assumed, b.assumed) or exclude(a.when, when) or exclude(b.when, when)
+    if exclude(a.assumed, b.assumed) or exclude(a.when, when) or exclude(b.when, when):
+        return True
+    missing = set(map(is_falsy, when)) - {""}
+    return bool(missing) and (_went_to(a, missing) or _went_to(b, missing))
+
+
+def _went_to(tensor: Tensor, devices: Container[str]) -> bool:
+    """It was moved to one of these: `self.net.to(self.device)`."""
+    return any(
+        step.kind is StepKind.MOVED
+        and isinstance(step.node, cst.Call)
+        and any(dotted(argument.value) in devices for argument in step.node.args)
+        for step in (tensor.origin.chain() if tensor.origin is not None else ())
+    )
 
 
 def _of_places(frame: Frame, a: Tensor, b: Tensor) -> Assumptions | None:
