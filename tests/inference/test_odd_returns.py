@@ -122,7 +122,7 @@ class Model(nn.Module):
 
 def test_nothing_was_handed_in_to_make_a_result_of():
     assert confidences(EPOCH.format(test="if not outputs")) == ["possible"]
-    assert confidences(EPOCH.format(test="if not quick")) == [ODD]
+    assert confidences(EPOCH.format(test="if not net.quick")) == [ODD]
 
 
 FLOW = """
@@ -145,7 +145,7 @@ class Flow(nn.Module):
     [
         ("torch.zeros((1, 1))", "inverse", "possible"),
         ("torch.zeros(1, 1)", "inverse", "possible"),
-        ("torch.zeros(spec.size(0), 1)", "inverse", ODD),
+        ("torch.zeros(spec.size(0), 1)", "self.inverse", ODD),
         ("torch.zeros((1, 1))", "self.inverse", ODD),
         ("torch.zeros((1, 1))", "spec.sum() > 0", ODD),
     ],

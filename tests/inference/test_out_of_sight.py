@@ -83,7 +83,7 @@ def test_one_that_meets_the_other_is_told_where_it_does():
 
 
 def test_two_returns_belong_on_one_device():
-    code = in_forward("if flag:", "    return torch.zeros(3)", "return h")
+    code = in_forward("if h.dim() == 3:", "    return torch.zeros(3)", "return h")
     assert met(code) == ["return: return torch.zeros(3)@cpu return return h@δ(self) likely"]
 
 

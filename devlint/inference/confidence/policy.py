@@ -23,7 +23,7 @@ LEAST = {Confidence.CERTAIN: 0.97, Confidence.LIKELY: 0.85, Confidence.POSSIBLE:
 
 
 # Of findings on an option that nothing turns on 1 of 7 was right and worth mending on projects that
-# nobody had looked at, on a function that nothing calls none of 6 (`benchmarks/labels`).
+# nobody had looked at (`benchmarks/labels`).
 WEIGHTS: Mapping[AssumptionKind, float] = {
     K.UNKNOWN_CALLEE_KEEPS_DEVICE: 0.9,
     K.EXPLICIT_HOST_IS_MEANT_ELSEWHERE: 0.6,
@@ -51,7 +51,7 @@ WEIGHTS: Mapping[AssumptionKind, float] = {
     K.BRANCHES_COMBINE: 0.6,
     K.CALL_REACHES_OPERATION: 0.9,
     K.ARGUMENT_ARRIVES_AS_GIVEN: 0.9,
-    K.FUNCTION_IS_CALLED: 0.6,
+    K.FUNCTION_IS_CALLED: 0.9,
     K.CALLER_MEETS_RESULT: 0.9,
     K.RESULT_IS_COMPUTED_WITH: 0.6,
     K.RETURNS_SERVE_ALIKE: 0.6,

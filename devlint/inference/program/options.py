@@ -71,10 +71,12 @@ def _is_member(side: Hashable) -> bool:
 
 def _word(frame: Frame, subject: str, is_so: bool, written: str) -> str:
     """The option whose words the test tells apart, `mode == "noisy"`."""
+    if written[:1] not in "'\"":
+        return ""
     name, default = _default(frame, subject)
     if type(default) is not Const or type(default.value) is not str:
         return ""
-    if written[:1] not in "'\"" or is_so is (written == repr(default.value)):
+    if is_so is (written == repr(default.value)):
         return ""
     return f"{name}{'=' if is_so else '!'}{written}"
 
