@@ -6,7 +6,7 @@
 
 If the trainer moves no `buckets`, and hands it to nothing that may, its buckets are on the host. So
 are those that a function or a script keeps under a name and never moves, and those that are given
-to a `Compose`, which is no module.
+to a composition, which is no module.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.call_contexts import HOME, PROJECT, Fed, Feed, Given
+from devlint.inference.conventions import holds
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import ModuleMade
@@ -21,7 +22,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.summaries.arguments import ArgumentsBound
 from devlint.inference.syntax.moved_globals import MOVING_METHODS
-from devlint.inference.syntax.text import dotted, every, owner_of, parents_below
+from devlint.inference.syntax.text import called_name, dotted, every, owner_of, parents_below
 
 # What reads a module that it is given, and leaves it where it is.
 _READING = frozenset({"torch.save", "len", "print", "isinstance", "type", "id"})
@@ -70,10 +71,7 @@ class Homes:
         that moves it or hands it out."""
         if holder.has_base_out_of_sight or holder.unit is not self.unit:
             return False
-        statement = self._around(holder.node).get(node)
-        if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
-            return False
-        name = dotted(owner_of(statement.targets[0].target))
+        name = dotted(owner_of(_bound_to(node, self._around(holder.node))))
         if not name.startswith("self.") or name.count(".") != 1:
             return False
         if self._is_reached(holder, name.removeprefix("self.")):
@@ -88,10 +86,7 @@ class Homes:
             return False
         scope = self._scope(function)
         around = self._around(scope)
-        statement = around.get(node)
-        if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
-            return False
-        target = statement.targets[0].target
+        target = _bound_to(node, around)
         if not isinstance(target, cst.Name):
             return False
         name = target.value
@@ -146,12 +141,20 @@ class Homes:
         return self._parents[scope]
 
 
+def _bound_to(node: cst.CSTNode, around: dict[cst.CSTNode, cst.CSTNode]) -> cst.CSTNode:
+    """What an assignment binds a value to, and nothing else; the value itself, where none does."""
+    statement = around.get(node)
+    if isinstance(statement, cst.Assign) and len(statement.targets) == 1:
+        return statement.targets[0].target
+    return node
+
+
 def _is_step(node: cst.CSTNode, around: dict[cst.CSTNode, cst.CSTNode]) -> bool:
-    """One of the steps of `Compose([…])`, an object that can't be moved."""
+    """One of the steps of a composition, `Compose([…])`, an object that can't be moved."""
     steps = around.get(around.get(node, node))
     argument = around.get(steps) if isinstance(steps, cst.List) else None
     call = around.get(argument) if isinstance(argument, cst.Arg) else None
-    return isinstance(call, cst.Call) and dotted(call.func).rpartition(".")[2] == "Compose"
+    return isinstance(call, cst.Call) and holds("composition-name", called_name(call))
 
 
 def _are_beside(unit: Unit, other: Unit) -> bool:

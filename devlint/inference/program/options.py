@@ -31,8 +31,7 @@ def turned_on(frame: Frame, when: PathCondition) -> Iterator[Assumption]:
     for fact in when if importer is not None else ():
         option = _option_of(frame, fact)
         if option and importer is not None and not importer.sets_option(option):
-            does = "chooses" if "=" not in option and "!" not in option else "sets"
-            message = f"somebody {does} `{_said(option)}`, though nothing in the project does"
+            message = f"somebody {_said(option)}, though nothing in the project does"
             yield of_code(frame, AssumptionKind.OPTION_IS_TURNED_ON, message)
             return
 
@@ -82,7 +81,9 @@ def _word(frame: Frame, subject: str, is_so: bool, written: str) -> str:
 
 
 def _said(option: str) -> str:
-    return option.replace("!", " != ")
+    """What somebody does: "sets `causal=True`", "chooses `Mode.NOISY`"."""
+    does = "sets" if "=" in option or "!" in option else "chooses"
+    return f"{does} `{option.replace('!', ' != ')}`"
 
 
 def _default(frame: Frame, path: str) -> tuple[str, Value | None]:
