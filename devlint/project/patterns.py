@@ -102,12 +102,13 @@ def _compile(line: str) -> Pattern | None:
 
 _SPECIAL = re.compile(r"[*?\[\\]")
 _TOKEN = re.compile(
-    r"(?P<leading>\A(?:\*\*/)+)|(?P<between>/(?:\*\*/)+)|(?P<trailing>/\*\*\Z)"
-    r"|(?P<star>\*+)|(?P<one>\?)"
+    r"(?P<everything>\A\*\*\Z)|(?P<leading>\A(?:\*\*/)+)|(?P<between>/(?:\*\*/)+)"
+    r"|(?P<trailing>/\*\*\Z)|(?P<star>\*+)|(?P<one>\?)"
     r"|(?P<set>\[(?P<not>[!^])?(?P<members>\]?[^\]/]*)\])|\\(?P<escaped>.)",
     re.DOTALL,
 )
 _REGEX = {
+    "everything": ".*",
     "leading": "(?:.*/)?",
     "between": "/(?:.*/)?",
     "trailing": "/.*",

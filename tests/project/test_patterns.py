@@ -7,7 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from devlint.project.patterns import compile_patterns
@@ -77,6 +77,7 @@ NAMES = st.lists(st.sampled_from(["a", "b", "ab", "ba"]), min_size=1, max_size=3
 
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(LINES, min_size=1, max_size=3), st.lists(NAMES, min_size=1, max_size=8))
+@example(lines=["a", "!/**"], names=[["a", "a"]])  # a `**` alone goes across directories
 def test_git_agrees(repository: Path, lines: list[str], names: list[list[str]]) -> None:
     (repository / ".gitignore").write_text("\n".join(lines) + "\n")
     paths = sorted({"/".join(parts) for parts in names})
