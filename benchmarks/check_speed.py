@@ -39,10 +39,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from measuring import Run, measured
-from plotting import plot
+from measurement import Run, measured
+from plots import plot
 
-from devlint.checking.resources import cores
+from devlint.check.resources import cores
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE, PICTURE = DOCS / "performance.md", DOCS / "images" / "speed.svg"

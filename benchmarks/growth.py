@@ -31,10 +31,10 @@ from types import CodeType
 
 import devlint_rules
 
-from devlint.checking.resources import with_deep_stack, without_garbage_collection
-from devlint.checking.session import Session
-from devlint.checking.setting import Setting
-from devlint.checking.settling import Settling
+from devlint.check.resources import with_deep_stack, without_garbage_collection
+from devlint.check.session import Session
+from devlint.check.setting import Setting
+from devlint.check.settlement import Settling
 from devlint.config import Config
 from devlint.findings import Confidence
 from devlint.inference.api import infer_file

@@ -23,7 +23,7 @@ if __name__ == "__main__":
 def program() -> None:
     """Run a command. After `check` the process ends without freeing what was read, which takes a
     tenth of the time of the check; mypy ends in the same way. Nor does it look for cycles: what it
-    loads has none to speak of, and `devlint.checking` collects those of the inference itself."""
+    loads has none to speak of, and `devlint.check` collects those of the inference itself."""
     if sys.argv[1:2] == ["check"]:
         gc.disable()
     from devlint.cli import main  # after the folder that is checked has left `sys.path`

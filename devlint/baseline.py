@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
+from devlint.atomic_files import write_whole
 from devlint.findings import Finding
 from devlint.report import Report
-from devlint.writing import write_whole
 
 USUAL_NAME = ".devlint-baseline"
 HEADER = (

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from devlint import engine
-from devlint.checking.fingerprints import with_fingerprints
+from devlint.check.fingerprints import with_fingerprints
 from devlint.config import Config
 from devlint.findings import Finding
 from devlint.project.revisions import STAGED, RevisionError, export, head_tree, renames, tree_of

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devlint.checking.cache import Cache, Cached, Outcomes, can_be_kept, packages_of
-from devlint.checking.files import are_everything, files_around, files_at
-from devlint.checking.groups import Group, groups_of
-from devlint.checking.outcome import Outcome
-from devlint.checking.repeats import Basis, Repeats, digest_of_files, joined
-from devlint.checking.resources import with_deep_stack, without_garbage_collection
-from devlint.checking.setting import Infer, Setting
-from devlint.checking.settling import Settling, callers_of
+from devlint.check.cache import Cache, Cached, Outcomes, can_be_kept, packages_of
+from devlint.check.files import are_everything, files_around, files_at
+from devlint.check.groups import Group, groups_of
+from devlint.check.outcome import Outcome
+from devlint.check.repeats import Basis, Repeats, digest_of_files, joined
+from devlint.check.resources import with_deep_stack, without_garbage_collection
+from devlint.check.setting import Infer, Setting
+from devlint.check.settlement import Settling, callers_of
 from devlint.config import Config
 from devlint.knowledge import Knowledge
 from devlint.project.imports import Project
@@ -24,8 +24,8 @@ from devlint.version import __version__
 # A check whose outcomes are all in the cache needs neither the inference nor LibCST: they are
 # imported where something has to be inferred. Nor are shards, where there are none.
 if TYPE_CHECKING:
-    from devlint.checking.executors import Executor, Reached
-    from devlint.checking.shards import Part, Shard
+    from devlint.check.executors import Executor, Reached
+    from devlint.check.shards import Part, Shard
     from devlint.inference.facts import Facts
     from devlint.project.discovery import Discovery
     from devlint.project.imports import Importer
@@ -89,7 +89,7 @@ def check(
             work.keep(kept.cache, report, [*outcomes, called])
         kept.close()
     if shard is not None:
-        from devlint.checking.shards import packed  # see above
+        from devlint.check.shards import packed  # see above
 
         report.shard = packed(work.part(shard, outcomes, called))
     return report
@@ -151,7 +151,7 @@ class Work:
 
     def part(self, shard: Shard, outcomes: Iterable[Outcome], called: Outcome) -> Part:
         """The result of a shard, for it to be joined with those of the others."""
-        from devlint.checking.shards import Part, lean, run_of  # see above
+        from devlint.check.shards import Part, lean, run_of  # see above
 
         return Part(
             __version__,
@@ -176,11 +176,11 @@ class Local:
 
     def __call__(self, groups: Sequence[Group], reached: Reached) -> list[Outcome]:
         if min(self.jobs, len(groups)) <= 1:
-            from devlint.checking.executors import InProcess  # see above
+            from devlint.check.executors import InProcess  # see above
 
             return InProcess(self.setting)(groups, reached)
         # a check of few files needs none, and `multiprocessing` takes long to import
-        from devlint.checking.processes import Processes
+        from devlint.check.processes import Processes
 
         return Processes(self.setting, self.jobs)(groups, reached)
 
@@ -209,7 +209,7 @@ def _callers(
         found = kept.find(key)
         if found is not None:
             return found
-    from devlint.checking.session import Session  # see above
+    from devlint.check.session import Session  # see above
     from devlint.project.parsing import unchecked_nodes  # see above
 
     session = Session(setting)

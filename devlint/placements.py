@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from devlint import knowledge
-from devlint.checking.resources import with_deep_stack
+from devlint.check.resources import with_deep_stack
 from devlint.config import Config
 from devlint.findings import Assumption, Location, Related
 from devlint.inference.api import places_in
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.placement import Device, describe
 from devlint.inference.facts import Placed, Site, ValueKind, Whereabouts
-from devlint.locating import Layout, lay_out
+from devlint.positions import Layout, lay_out
 from devlint.project.imports import Importer, Project
 from devlint.project.python_text import in_cell
 from devlint.project.source import ParsedFile, split_lines

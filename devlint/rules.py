@@ -16,12 +16,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from types import ModuleType
 
-from devlint import banned, revealed
+from devlint import ban_rule, reveal_rule
 from devlint.entry_points import RULE_PACKS, EntryPoint, entry_points
 from devlint.rule import Rule
 from devlint.suppression import RULES as SUPPRESSION_RULES
 
-OWN_RULES = (*SUPPRESSION_RULES, banned.RULE, revealed.RULE)  # those of no pack
+OWN_RULES = (*SUPPRESSION_RULES, ban_rule.RULE, reveal_rule.RULE)  # those of no pack
 
 
 class RulePackError(Exception):

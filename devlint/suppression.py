@@ -24,7 +24,7 @@ from devlint.findings import (
     Location,
     Severity,
 )
-from devlint.locating import Comment, Span
+from devlint.positions import Comment, Span
 from devlint.rule import Rule
 
 MARKER = re.compile(r"#\s*devlint\s*:|#\s*noqa", re.IGNORECASE)

@@ -24,7 +24,7 @@ from pathlib import Path
 
 from devlint.config import Config
 from devlint.findings import FileError, Finding, Severity
-from devlint.fixing import Change, Fixed, changed_texts, fix, news
+from devlint.fixes import Change, Fixed, changed_texts, fix, news
 from devlint.rules import load_rules
 
 

@@ -33,7 +33,7 @@ from devlint.inference.domain.placement import Variable  # noqa: E402
 from devlint.inference.facts import Facts, Site  # noqa: E402
 from devlint.inference.syntax.text import shorten  # noqa: E402
 from devlint.knowledge import Knowledge  # noqa: E402
-from devlint.locating import lay_out  # noqa: E402
+from devlint.positions import lay_out  # noqa: E402
 from devlint.project.imports import Importer  # noqa: E402
 from devlint.project.source import ParsedFile  # noqa: E402
 from devlint.rules import load_rules  # noqa: E402

@@ -28,16 +28,15 @@ from pathlib import Path
 
 from devlint import engine
 from devlint.baseline import BaselineError, read_baseline, write_baseline
-from devlint.checking.entries import SUFFIX, sealed
-from devlint.checking.executors import InProcess
-from devlint.checking.groups import groups_of
-from devlint.checking.outcome import Outcome
-from devlint.checking.plain_data import from_plain, to_plain
-from devlint.checking.setting import Setting
+from devlint.check.entries import SUFFIX, sealed
+from devlint.check.executors import InProcess
+from devlint.check.groups import groups_of
+from devlint.check.outcome import Outcome
+from devlint.check.plain_data import from_plain, to_plain
+from devlint.check.setting import Setting
 from devlint.config import Config, ConfigError, Policy, find_config, to_toml
 from devlint.findings import Confidence
-from devlint.fixing import fix
-from devlint.ignoring import with_ignores, without_unused_ignores
+from devlint.fixes import fix
 from devlint.inference.api import infer_file
 from devlint.project.magics import python_of
 from devlint.project.python_text import python_text
@@ -46,6 +45,7 @@ from devlint.report import Report
 from devlint.reporters import json as json_report
 from devlint.rules import load_rules
 from devlint.suppression import RULES as SUPPRESSION_RULES
+from devlint.suppression_comments import with_ignores, without_unused_ignores
 
 ROOT = Path(__file__).resolve().parent.parent
 BATCH = 40  # files of one check

@@ -31,8 +31,8 @@ sys.path[:0] = [str(ROOT), str(ROOT / "scripts")]
 import torch_schemas  # noqa: E402
 from device_probe import Observation, observations  # noqa: E402
 
+from devlint.knowledge.entries import check_entry, read_entry  # noqa: E402
 from devlint.knowledge.model import Call, ClassInfo, ModuleClass  # noqa: E402
-from devlint.knowledge.reading import check_entry, read_entry  # noqa: E402
 
 TABLE = ROOT / "devlint" / "knowledge" / "torch.json"
 OVERRIDES = ROOT / "devlint" / "knowledge" / "torch_overrides.toml"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
-from faking import Tree
+from fakes import Tree
 from hypothesis import settings
 
 # the tensors of tests are small; where several processes run them, torch's threads stand in line

@@ -29,7 +29,7 @@ from devlint import engine
 from devlint.cli import main
 from devlint.config import find_config
 from devlint.findings import Finding
-from devlint.revealed import RULE as REVEALED
+from devlint.reveal_rule import RULE as REVEALED
 from devlint.rules import load_rules
 
 PLAIN = 'ignore = ["DEV5"]\n'  # the programs are for CUDA, and short

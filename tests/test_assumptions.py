@@ -11,7 +11,7 @@ import devlint_rules
 import generate_assumption_docs
 import pytest
 from click.testing import CliRunner
-from faking import Tree
+from fakes import Tree
 
 from devlint.cli import main
 from devlint.config import ConfigError, find_config

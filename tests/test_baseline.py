@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import faking
+import fakes
 import pytest
-from faking import Tree
+from fakes import Tree
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -29,11 +29,11 @@ def entries(report: Report) -> list[Entry]:
 
 
 def known_in(root: Path, known: list[Entry], **options: object) -> Report:
-    return faking.check(root, known=frozenset(each.fingerprint for each in known), **options)
+    return fakes.check(root, known=frozenset(each.fingerprint for each in known), **options)
 
 
 def test_known_findings_are_not_reported_wherever_they_move(tree: Tree) -> None:
-    known = entries(faking.check(tree({"x.py": TEXT})))
+    known = entries(fakes.check(tree({"x.py": TEXT})))
     assert len(known) == 2
     moved = "import os\n\nif 1:\n\t" + TEXT.replace("\n", "\n\n\t").rstrip() + "\n"
     report = known_in(tree({"x.py": moved + "z = a + d\n"}), known)
@@ -42,13 +42,13 @@ def test_known_findings_are_not_reported_wherever_they_move(tree: Tree) -> None:
 
 
 def test_one_more_of_the_same_is_new(tree: Tree) -> None:
-    known = entries(faking.check(tree({"x.py": "f(a + b)\n"})))
+    known = entries(fakes.check(tree({"x.py": "f(a + b)\n"})))
     report = known_in(tree({"x.py": "f(a + b)\nf(a + b)\n"}), known)
     assert (len(report.known), len(report.findings)) == (1, 1)
 
 
 def test_an_edited_line_is_new_and_its_entry_is_stale(tree: Tree) -> None:
-    known = entries(faking.check(tree({"x.py": TEXT})))
+    known = entries(fakes.check(tree({"x.py": TEXT})))
     report = known_in(tree({"x.py": TEXT.replace("a + c", "a + d")}), known)
     assert [finding.location.line for finding in report.findings] == [2]
     (gone,) = stale_entries(report, known, lambda rule, path: True)
@@ -58,10 +58,10 @@ def test_an_edited_line_is_new_and_its_entry_is_stale(tree: Tree) -> None:
 
 def test_entries_of_what_was_not_looked_at_are_not_stale(tree: Tree) -> None:
     root = tree({"x.py": "a + b\n", "y.py": "a + b\n", "z.py": "a + b\n"})
-    known = entries(faking.check(root))
+    known = entries(fakes.check(root))
     tree({"x.py": "1\n", "y.py": "1\n"})
     (root / "z.py").unlink()
-    report = faking.check(root, "x.py", known=frozenset(e.fingerprint for e in known))
+    report = fakes.check(root, "x.py", known=frozenset(e.fingerprint for e in known))
     stale = stale_entries(report, known, lambda rule, path: True)
     assert [each.path for each in stale] == ["x.py", "z.py"], "y.py was not checked, z.py is gone"
     assert stale_entries(report, known, lambda rule, path: False) == []
@@ -69,7 +69,7 @@ def test_entries_of_what_was_not_looked_at_are_not_stale(tree: Tree) -> None:
 
 def test_entries_of_findings_that_are_only_less_sure_are_not_stale(tree: Tree) -> None:
     root = tree({"x.py": "a + b\n"})
-    known = entries(faking.check(root, min_confidence=Confidence.POSSIBLE))
+    known = entries(fakes.check(root, min_confidence=Confidence.POSSIBLE))
     assert {each.rule for each in known} == {"DEV101", "DEV102"}
     report = known_in(root, known)
     assert stale_entries(report, known, lambda rule, path: True) == []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import check_fixes
 import pytest
-from faking import Tree
+from fakes import Tree
 
-from devlint.fixing import Change
+from devlint.fixes import Change
 
 BEFORE = "# -*- coding: latin-1 -*-\r\nx = 1  # \xe9t\xe9\r\n".encode("latin-1")
 

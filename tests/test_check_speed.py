@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import check_speed
-import measuring
+import measurement
 import pytest
 from check_speed import Row
 
@@ -37,17 +37,17 @@ def test_the_memory_is_that_of_all_processes_together(tmp_path: Path) -> None:
     with subprocess.Popen(command, cwd=tmp_path, stdin=subprocess.PIPE) as process:
         together, end = 0.0, time.monotonic() + LONG
         while together < 120 and time.monotonic() < end:
-            together = sum(map(measuring.share, measuring.family(process.pid)))
+            together = sum(map(measurement.share, measurement.family(process.pid)))
             time.sleep(0.02)
-        assert len(measuring.family(process.pid)) == 2
+        assert len(measurement.family(process.pid)) == 2
     assert 120 <= together < 240
-    assert measuring.family(process.pid) == [process.pid]
+    assert measurement.family(process.pid) == [process.pid]
 
 
 def test_a_run_is_ended_at_the_limit(tmp_path: Path) -> None:
-    run = measuring.measured([sys.executable, "-c", "input()"], tmp_path, limit=60)
+    run = measurement.measured([sys.executable, "-c", "input()"], tmp_path, limit=60)
     assert run.returncode is not None, "it ends by itself, of an empty input"
-    endless = measuring.measured([sys.executable, "-c", "while True: pass"], tmp_path, limit=0.2)
+    endless = measurement.measured([sys.executable, "-c", "while True: pass"], tmp_path, limit=0.2)
     assert endless.returncode is None
 
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from faking import Tree
+from fakes import Tree
 
 from devlint.config import OPTIONS, Config, ConfigError, Override, find_config, to_toml
 from devlint.findings import Confidence, Severity

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import faking
+import fakes
 import libcst as cst
 import pytest
-from faking import Tree
+from fakes import Tree
 
 from devlint import engine
 from devlint.config import Config, Override
@@ -34,7 +34,7 @@ def messages(report: Report) -> list[tuple[str, int, str]]:
 
 def test_a_claim_becomes_a_finding_with_places(tree: Tree) -> None:
     root = tree({"pkg/x.py": "\nc = (a +\n     b)\n"})
-    (finding,) = faking.check(root).findings
+    (finding,) = fakes.check(root).findings
     assert (finding.rule, finding.name) == ("DEV101", "mixed-device-operation")
     assert (finding.severity, finding.confidence) == (Severity.ERROR, Confidence.CERTAIN)
     assert finding.location == Location("pkg/x.py", 2, 6, 3, 7)
@@ -47,7 +47,7 @@ def test_a_claim_becomes_a_finding_with_places(tree: Tree) -> None:
 
 def test_findings_are_sorted_by_path_line_column_and_rule(tree: Tree) -> None:
     root = tree({"b.py": "x = a + b\n", "a.py": "sync(); x = a + b\ny = a + b\n"})
-    report = faking.check(root, "b.py", "a.py", min_confidence=Confidence.POSSIBLE)
+    report = fakes.check(root, "b.py", "a.py", min_confidence=Confidence.POSSIBLE)
     assert places(report) == sorted(places(report), key=lambda place: (*place[1:], place[0]))
     assert len(places(report)) == 7
 
@@ -56,26 +56,26 @@ def test_the_same_claim_twice_is_one_finding(tree: Tree) -> None:
     root = tree({"x.py": "a + b\n"})
 
     def twice(facts: Facts) -> Iterator[Claim]:
-        yield from faking.mixed(facts)
-        yield from faking.mixed(facts)
+        yield from fakes.mixed(facts)
+        yield from fakes.mixed(facts)
 
-    rule = faking.rule("DEV101", "mixed-device-operation", Severity.ERROR, twice)
-    report = engine.check([root], Config(root), (rule,), infer=faking.infer)
+    rule = fakes.rule("DEV101", "mixed-device-operation", Severity.ERROR, twice)
+    report = engine.check([root], Config(root), (rule,), infer=fakes.infer)
     assert len(report.findings) == 1
 
 
 def test_confidence_below_the_minimum_is_counted_and_not_shown(tree: Tree) -> None:
     root = tree({"x.py": "a + b\n"})
-    report = faking.check(root)
+    report = fakes.check(root)
     assert [f.rule for f in report.findings] == ["DEV101"]
     assert report.below_confidence == 1
-    report = faking.check(root, min_confidence=Confidence.POSSIBLE)
+    report = fakes.check(root, min_confidence=Confidence.POSSIBLE)
     assert [f.rule for f in report.findings] == ["DEV101", "DEV102"]
 
 
 def test_severity_and_rules_follow_the_configuration_and_its_overrides(tree: Tree) -> None:
     root = tree({"x.py": "sync()\n", "tests/x.py": "sync()\n", "tests/slow/x.py": "sync()\n"})
-    report = faking.check(
+    report = fakes.check(
         root,
         severity={"DEV3": Severity.WARNING, "DEV303": Severity.ERROR},
         overrides=(
@@ -92,18 +92,18 @@ def test_severity_and_rules_follow_the_configuration_and_its_overrides(tree: Tre
 def test_the_fingerprint_stays_when_lines_move(tree: Tree) -> None:
     text = "x = a + b\ny = a  +  b\nx = a + b\n"
     root = tree({"x.py": text})
-    before = faking.check(root).findings
+    before = fakes.check(root).findings
     assert len({finding.fingerprint for finding in before}) == 3
     tree({"x.py": "import torch\n\n\nif 1:\n    " + text.replace("\n", "\n    ").rstrip()})
-    after = faking.check(root).findings
+    after = fakes.check(root).findings
     assert [f.fingerprint for f in after] == [f.fingerprint for f in before]
 
 
 def test_the_fingerprint_does_not_depend_on_what_is_shown(tree: Tree) -> None:
     root = tree({"x.py": "a + b\na + b  # devlint: ignore\na + b\n"})
-    shown = {f.location.line: f.fingerprint for f in faking.check(root).findings}
+    shown = {f.location.line: f.fingerprint for f in fakes.check(root).findings}
     tree({"x.py": "a + b\na + b\na + b\n"})
-    plain = {f.location.line: f.fingerprint for f in faking.check(root).findings}
+    plain = {f.location.line: f.fingerprint for f in fakes.check(root).findings}
     assert shown[1] == plain[1]
 
 
@@ -129,7 +129,7 @@ def test_a_trace_may_lead_into_another_file(tree: Tree) -> None:
                 trace=(Note(Site(other, other.tree.body[0]), "made here"),),
             )
 
-    rule = faking.rule("DEV101", "mixed-device-operation", Severity.ERROR, check)
+    rule = fakes.rule("DEV101", "mixed-device-operation", Severity.ERROR, check)
     report = engine.check([root / "main.py"], Config(root), (rule,), infer=infer)
     (finding,) = report.findings
     assert finding.related[0].location == Location("other.py", 2, 1, 2, 9)
@@ -145,7 +145,7 @@ def test_files_of_one_package_share_an_importer_and_scripts_elsewhere_do_not(tre
         importers.append(tuple(root_.name for root_ in importer.roots))
         return Facts(parsed)
 
-    engine.check([root], Config(root), (faking.MIXED,), infer=infer)
+    engine.check([root], Config(root), (fakes.MIXED,), infer=infer)
     here = (root.name, "src")
     assert importers == [here, here, here, ("s", *here)]
 
@@ -162,7 +162,7 @@ def test_the_imports_that_were_too_much_are_noted_in_short(
         assert not any(importer.load(name) for name in names)
         return Facts(parsed)
 
-    report = engine.check([root / "main.py"], Config(root), (faking.MIXED,), infer=infer)
+    report = engine.check([root / "main.py"], Config(root), (fakes.MIXED,), infer=infer)
     said = "imports that were not followed: part0, part1, part2, part3, part4 and 3 more"
     assert report.notes == [("main.py", said)]
 
@@ -184,7 +184,7 @@ def test_each_broken_file_is_an_error_and_the_others_are_checked(tree: Tree) -> 
         }
     )
     (root / "loop.py").symlink_to("loop.py")
-    report = faking.check(root)
+    report = fakes.check(root)
     assert report.files == 9
     assert [path for _, path, _, _ in places(report)] == [
         "declared.py", "folder.py/inner.py", "good.py"
@@ -217,9 +217,9 @@ def test_a_defect_of_the_inference_is_the_error_of_one_file(
     def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:
         if parsed.path == "bad.py":
             raise error
-        return faking.infer(parsed, importer, knowledge)
+        return fakes.infer(parsed, importer, knowledge)
 
-    report = engine.check([root], Config(root), faking.all_rules(), infer=infer)
+    report = engine.check([root], Config(root), fakes.all_rules(), infer=infer)
     ((path, line, message),) = messages(report)
     assert (path, line) == ("bad.py", 1)
     assert words in message
@@ -234,9 +234,9 @@ def test_a_defect_of_a_rule_is_an_error_and_the_other_rules_speak(tree: Tree) ->
         raise ZeroDivisionError("by zero")
         yield
 
-    rule = faking.rule("DEV102", "defective", Severity.ERROR, defective)
-    rules = (*faking.all_rules()[:3], rule)
-    report = engine.check([root], Config(root), rules, infer=faking.infer)
+    rule = fakes.rule("DEV102", "defective", Severity.ERROR, defective)
+    rules = (*fakes.all_rules()[:3], rule)
+    report = engine.check([root], Config(root), rules, infer=fakes.infer)
     assert [f.rule for f in report.findings] == ["DEV101"], "and the suppression is not judged"
     ((_, _, message),) = messages(report)
     assert message.startswith("rule DEV102 failed: ZeroDivisionError: by zero (test_engine.py:")
@@ -250,8 +250,8 @@ def test_a_claim_about_no_place_of_the_file_is_a_defect(tree: Tree) -> None:
             Site(facts.source, cst.Name("x")), Severity.ERROR, Confidence.CERTAIN, "message"
         )
 
-    rule = faking.rule("DEV101", "lost", Severity.ERROR, lost)
-    report = engine.check([root], Config(root), (rule,), infer=faking.infer)
+    rule = fakes.rule("DEV101", "lost", Severity.ERROR, lost)
+    report = engine.check([root], Config(root), (rule,), infer=fakes.infer)
     assert report.findings == []
     assert messages(report) == [
         ("x.py", 1, "rule DEV101 failed: it claims something of a place not in the file")
@@ -264,7 +264,7 @@ def recursive(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> F
     def walk(node: cst.CSTNode) -> int:
         return 1 + max((walk(child) for child in node.children), default=0)
 
-    facts = faking.infer(parsed, importer, knowledge)
+    facts = fakes.infer(parsed, importer, knowledge)
     facts.budgets_hit.append(str(walk(parsed.tree)))
     return facts
 
@@ -283,7 +283,7 @@ def recursive(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> F
 )
 def test_deep_code_is_analysed(tree: Tree, text: str) -> None:
     root = tree({"deep.py": text})
-    report = engine.check([root], Config(root), faking.all_rules(), infer=recursive)
+    report = engine.check([root], Config(root), fakes.all_rules(), infer=recursive)
     assert messages(report) == []
     assert int(report.notes[0][1]) > 80
     assert len(report.findings) == text.count(" + ")
@@ -295,9 +295,9 @@ def test_endless_recursion_is_an_error(tree: Tree) -> None:
     def infer(parsed: ParsedFile, importer: Importer, knowledge: Knowledge) -> Facts:
         if parsed.path == "x.py":
             return infer(parsed, importer, knowledge)
-        return faking.infer(parsed, importer, knowledge)
+        return fakes.infer(parsed, importer, knowledge)
 
-    report = engine.check([root], Config(root), faking.all_rules(), infer=infer)
+    report = engine.check([root], Config(root), fakes.all_rules(), infer=infer)
     assert messages(report) == [("x.py", 1, "is too deeply nested to be analysed")]
     assert len(report.findings) == 1
 
@@ -307,7 +307,7 @@ def test_the_interpreter_is_left_as_it_was(tree: Tree) -> None:
     before, frozen = (sys.getrecursionlimit(), gc.isenabled(), 0), gc.get_freeze_count()
     gc.unfreeze()
     try:
-        faking.check(root)
+        fakes.check(root)
         assert (sys.getrecursionlimit(), gc.isenabled(), gc.get_freeze_count()) == before
     finally:
         if frozen:
@@ -319,7 +319,7 @@ def test_what_somebody_else_keeps_from_being_collected_is_kept(tree: Tree) -> No
     frozen = gc.get_freeze_count()
     gc.freeze()
     try:
-        faking.check(root)
+        fakes.check(root)
         assert gc.get_freeze_count() > 0
     finally:
         if not frozen:
@@ -339,7 +339,7 @@ def test_progress_is_told_before_each_file_and_at_the_end(tree: Tree) -> None:
     root = tree({"a.py": "", "b.py": ""})
     calls: list[tuple[int, int, str]] = []
     engine.check(
-        [root], Config(root), (), infer=faking.infer, progress=lambda *call: calls.append(call)
+        [root], Config(root), (), infer=fakes.infer, progress=lambda *call: calls.append(call)
     )
     assert calls == [(0, 2, "a.py"), (1, 2, "b.py"), (2, 2, "")]
 
@@ -347,7 +347,7 @@ def test_progress_is_told_before_each_file_and_at_the_end(tree: Tree) -> None:
 def test_given_contents_are_checked_in_place_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "unsaved.py"
     report = engine.check(
-        [file], Config(tmp_path), faking.all_rules(), contents={file: b"a + b"}, infer=faking.infer
+        [file], Config(tmp_path), fakes.all_rules(), contents={file: b"a + b"}, infer=fakes.infer
     )
     assert places(report) == [("DEV101", "unsaved.py", 1, 1)]
 

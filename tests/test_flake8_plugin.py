@@ -7,7 +7,7 @@ import sys
 from importlib.metadata import entry_points
 
 import pytest
-from faking import Tree
+from fakes import Tree
 
 pytest.importorskip("flake8")
 

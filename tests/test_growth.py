@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import growth
 import pytest
-from rule_checking import RULES
+from rule_check import RULES
 
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim

@@ -291,12 +291,12 @@ def loaded_by_a_check(folder: Path, *arguments: str) -> set[str]:
 @pytest.mark.parametrize(
     "slow",
     [
-        "devlint.checking.processes",  # one group of files needs no other process
-        "devlint.checking.shards",
+        "devlint.check.processes",  # one group of files needs no other process
+        "devlint.check.shards",
         "devlint.comparison",
         "difflib",
-        "devlint.fixing",  # it compares texts and writes files; this check does neither
-        "devlint.ignoring",
+        "devlint.fixes",  # it compares texts and writes files; this check does neither
+        "devlint.suppression_comments",
         "devlint.project.magics",
         "devlint.project.notebooks",
         "email",  # with `importlib.metadata`; entry points are found without it
@@ -321,7 +321,7 @@ def checking(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
 def test_what_the_cache_knows_is_told_without_the_inference(tmp_path: Path) -> None:
     assert "devlint.inference.api" in loaded_by_a_check(tmp_path)
     again = loaded_by_a_check(tmp_path)
-    assert "devlint.checking.cache" in again
+    assert "devlint.check.cache" in again
     assert not {"devlint.engine", "devlint.inference.api", "devlint_rules", "libcst"} & again
     for needless in ("difflib", "knowledge", "subprocess"):
         assert not [name for name in again if needless in name], needless

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 from click.testing import CliRunner
-from faking import Tree
+from fakes import Tree
 
 from devlint import reveal_device
 from devlint.cli import main
-from devlint.revealed import RULE
+from devlint.reveal_rule import RULE
 from devlint.rules import load_rules
 from devlint.testing import findings_in
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from click.testing import CliRunner
-from faking import Tree
+from fakes import Tree
 
 from devlint.cli import main
 from devlint.rules import RulePackError, find_rule, load_rules

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
-from faking import Tree
+from fakes import Tree
 
 from devlint.config import OPTIONS, ConfigError, find_config, to_toml
 from devlint.schema import configuration_schema

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import faking
+import fakes
 import pytest
 
 from devlint.config import Config, Override, Policy
@@ -15,7 +15,7 @@ from devlint.selection import Layer, SelectionError, select, validate
 
 
 def rule(code: str, name: str, preview: bool = False) -> Rule:
-    made = faking.rule(code, name, Severity.ERROR, lambda facts: ())
+    made = fakes.rule(code, name, Severity.ERROR, lambda facts: ())
     return replace(made, preview=preview)
 
 

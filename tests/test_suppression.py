@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import faking
+import fakes
 import pytest
 
 from devlint.config import Override
 from devlint.findings import Confidence, Severity
-from devlint.fixing import fix_bytes
+from devlint.fixes import fix_bytes
 from devlint.report import Report
 
 
@@ -46,7 +46,7 @@ def hidden(report: Report) -> list[tuple[str, int]]:
     ],
 )
 def test_comments_that_suppress(tmp_path: Path, comment: str) -> None:
-    report = faking.check_text(
+    report = fakes.check_text(
         tmp_path, f"x = a + b  {comment}\n", min_confidence=Confidence.POSSIBLE, ignore=("DEV102",)
     )
     assert ("DEV101", 1) in hidden(report)
@@ -82,7 +82,7 @@ def test_comments_that_suppress(tmp_path: Path, comment: str) -> None:
 def test_comments_that_suppress_nothing_of_this_line(
     tmp_path: Path, comment: str, remarks: list[str]
 ) -> None:
-    report = faking.check_text(tmp_path, f"x = a + b  {comment}\n")
+    report = fakes.check_text(tmp_path, f"x = a + b  {comment}\n")
     found = [f for f in report.findings if f.rule == "DEV001"]
     assert [f.message[: len(text)] for f, text in zip(found, remarks, strict=True)] == remarks
     assert all(f.severity is Severity.WARNING and f.advice for f in found)
@@ -91,7 +91,7 @@ def test_comments_that_suppress_nothing_of_this_line(
 
 
 def test_the_remark_points_at_its_comment(tmp_path: Path) -> None:
-    report = faking.check_text(tmp_path, "x = 1  # why # devlint: ignore[DEV101] -- because # z\n")
+    report = fakes.check_text(tmp_path, "x = 1  # why # devlint: ignore[DEV101] -- because # z\n")
     (finding,) = report.findings
     assert (finding.location.column, finding.location.end_column) == (14, 50)
 
@@ -120,7 +120,7 @@ def test_the_remark_points_at_its_comment(tmp_path: Path) -> None:
     ],
 )
 def test_a_suppression_is_for_the_whole_statement_or_file(tmp_path: Path, text: str) -> None:
-    report = faking.check_text(tmp_path, text)
+    report = fakes.check_text(tmp_path, text)
     assert shown(report) == []
     assert {rule for rule, _ in hidden(report)} >= {"DEV101"}
 
@@ -137,13 +137,13 @@ def test_a_suppression_is_for_the_whole_statement_or_file(tmp_path: Path, text: 
     ],
 )
 def test_a_suppression_is_for_no_other_statement(tmp_path: Path, text: str) -> None:
-    report = faking.check_text(tmp_path, text)
+    report = fakes.check_text(tmp_path, text)
     assert [rule for rule, _ in shown(report)].count("DEV101") == 1
     assert [rule for rule, _ in shown(report)].count("DEV001") == 1
 
 
 def test_a_comment_on_its_own_line_is_told_where_it_belongs(tmp_path: Path) -> None:
-    report = faking.check_text(tmp_path, "# devlint: ignore[DEV101]\nx = a + b\n")
+    report = fakes.check_text(tmp_path, "# devlint: ignore[DEV101]\nx = a + b\n")
     assert report.findings[0].advice == (
         "put it at the end of the line that it is for, or remove it"
     )
@@ -151,33 +151,33 @@ def test_a_comment_on_its_own_line_is_told_where_it_belongs(tmp_path: Path) -> N
 
 def test_strings_are_not_comments(tmp_path: Path) -> None:
     text = 'x = "# devlint: ignore" + b\ny = f"# noqa" + a\nz = """\n# devlint: ignore-file\n"""\n'
-    report = faking.check_text(tmp_path, text)
+    report = fakes.check_text(tmp_path, text)
     assert shown(report) == [("DEV101", 1), ("DEV101", 2)]
 
 
 def test_unused_is_not_said_of_rules_that_do_not_run(tmp_path: Path) -> None:
     text = "x = 1  # devlint: ignore[DEV303]\n"
-    assert shown(faking.check_text(tmp_path, text)) == [("DEV001", 1)]
-    assert shown(faking.check_text(tmp_path, text, ignore=("DEV303",))) == []
+    assert shown(fakes.check_text(tmp_path, text)) == [("DEV001", 1)]
+    assert shown(fakes.check_text(tmp_path, text, ignore=("DEV303",))) == []
     override = Override(("x.py",), ignore=("DEV3",))
-    assert shown(faking.check_text(tmp_path, text, overrides=(override,))) == []
+    assert shown(fakes.check_text(tmp_path, text, overrides=(override,))) == []
 
 
 def test_unused_is_not_said_of_what_suppresses_a_finding_of_low_confidence(tmp_path: Path) -> None:
-    report = faking.check_text(tmp_path, "a + b  # devlint: ignore[DEV102]\n")
+    report = fakes.check_text(tmp_path, "a + b  # devlint: ignore[DEV102]\n")
     assert shown(report) == [("DEV101", 1)]
     assert hidden(report) == [("DEV102", 1)]
 
 
 def test_two_suppressions_that_both_apply_are_both_of_use(tmp_path: Path) -> None:
     text = "# devlint: ignore-file[DEV101]\nx = a + b  # devlint: ignore[DEV101]\n"
-    assert shown(faking.check_text(tmp_path, text)) == []
+    assert shown(fakes.check_text(tmp_path, text)) == []
 
 
 def test_the_remark_can_itself_be_suppressed_by_name_only(tmp_path: Path) -> None:
-    assert shown(faking.check_text(tmp_path, "x = 1  # devlint: ignore[DEV101,DEV001]\n")) == []
-    assert shown(faking.check_text(tmp_path, "x = 1  # devlint: ignore\n")) == [("DEV001", 1)]
-    assert shown(faking.check_text(tmp_path, "x = 1  # devlint: ignore\n", ignore=("DEV0",))) == []
+    assert shown(fakes.check_text(tmp_path, "x = 1  # devlint: ignore[DEV101,DEV001]\n")) == []
+    assert shown(fakes.check_text(tmp_path, "x = 1  # devlint: ignore\n")) == [("DEV001", 1)]
+    assert shown(fakes.check_text(tmp_path, "x = 1  # devlint: ignore\n", ignore=("DEV0",))) == []
 
 
 @pytest.mark.parametrize(
@@ -193,12 +193,12 @@ def test_the_remark_can_itself_be_suppressed_by_name_only(tmp_path: Path) -> Non
 def test_a_reason_can_be_required(
     tmp_path: Path, comment: str, expected: list[tuple[str, int]]
 ) -> None:
-    report = faking.check_text(tmp_path, f"x = a + b  {comment}\n", require_suppression_reason=True)
+    report = fakes.check_text(tmp_path, f"x = a + b  {comment}\n", require_suppression_reason=True)
     assert sorted(shown(report)) == expected
 
 
 def test_crlf_and_a_file_without_final_newline(tmp_path: Path) -> None:
-    report = faking.check_text(tmp_path, "x = 1\r\nx = a + b  # devlint: ignore[DEV101]")
+    report = fakes.check_text(tmp_path, "x = 1\r\nx = a + b  # devlint: ignore[DEV101]")
     assert shown(report) == []
 
 
@@ -221,12 +221,12 @@ def test_crlf_and_a_file_without_final_newline(tmp_path: Path) -> None:
 )
 def test_the_fix_removes_what_is_of_no_use(tmp_path: Path, before: str, after: str) -> None:
     (tmp_path / "x.py").write_bytes(before.encode())
-    report = faking.check(tmp_path, "x.py")
+    report = fakes.check(tmp_path, "x.py")
     fixes = [f.fix for f in report.findings if f.rule == "DEV001" and f.fix]
     assert fix_bytes(Path("x.py"), before.encode(), fixes)[0].decode() == after
 
 
 def test_a_prefix_is_judged_only_if_all_its_rules_ran(tmp_path: Path) -> None:
     text = "x = 1  # devlint: ignore[DEV1]\n"
-    assert shown(faking.check_text(tmp_path, text)) == [("DEV001", 1)]
-    assert shown(faking.check_text(tmp_path, text, ignore=("DEV102",))) == []
+    assert shown(fakes.check_text(tmp_path, text)) == [("DEV001", 1)]
+    assert shown(fakes.check_text(tmp_path, text, ignore=("DEV102",))) == []

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import try_trees
-from faking import Tree
+from fakes import Tree
 
 PROGRAM = "import torch\n\nx = torch.zeros(3).cuda() + torch.ones(3)\n"
 

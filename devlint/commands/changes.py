@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import sys
 
-from devlint import fixing
+from devlint import fixes
 from devlint.commands.messages import errors_of
 from devlint.commands.options import FINDINGS, UNCHECKED
-from devlint.fixing import Fixed, FixingError, unified_diff
-from devlint.ignoring import with_ignores, without_unused_ignores
+from devlint.fixes import Fixed, FixingError, unified_diff
 from devlint.report import Report
 from devlint.reporters.wording import plural
+from devlint.suppression_comments import with_ignores, without_unused_ignores
 from devlint.terminal import emit, show
 
 
@@ -21,7 +21,7 @@ def change_ignores(report: Report, reason: str | None) -> int:
     failed = False
     for change in done.changes:
         try:
-            fixing.write(change)
+            fixes.write(change)
         except FixingError as error:
             failed = True
             emit(show(f"{os.path.relpath(change.file)}: {error}") + "\n", sys.stderr)
@@ -50,6 +50,6 @@ def patch_of(fixed: Fixed) -> str:
 def write_fixed(fixed: Fixed) -> None:
     for change in fixed.changes:
         try:
-            fixing.write(change)
+            fixes.write(change)
         except FixingError as error:
             fixed.refuse(change, str(error))

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
-from devlint.checking.cache import Cache
-from devlint.checking.repeats import Repeats
+from devlint.check.cache import Cache
+from devlint.check.repeats import Repeats
 from devlint.commands.known import baseline_of, stale, stale_note, with_known
 from devlint.commands.messages import errors_of
 from devlint.commands.options import (
@@ -30,7 +30,7 @@ from devlint.commands.options import (
     quiet_option,
     show_suppressed_option,
 )
-from devlint.commands.reporting import exit_code, save, usual_format
+from devlint.commands.report_output import exit_code, save, usual_format
 from devlint.commands.settings import configured, configured_paths, rules_for, with_jobs
 from devlint.config import Config
 from devlint.project.repository import repository_of
@@ -41,7 +41,7 @@ from devlint.rule import Rule
 from devlint.terminal import ProgressBar, emit, show, wants_color
 
 if TYPE_CHECKING:
-    from devlint.fixing import Fixed
+    from devlint.fixes import Fixed
 
 # A check whose report is kept loads neither rules nor the inference: what does is imported where it
 # is needed.
@@ -207,7 +207,7 @@ def command(
     if kept is not None:
         report = kept
     else:
-        from devlint.commands.checking import Asked, checked  # see above
+        from devlint.commands.check_run import Asked, checked  # see above
 
         bar = ProgressBar() if sys.stderr.isatty() and not no_progress else None
         asked = Asked(
@@ -289,7 +289,7 @@ def _watch(
 ) -> NoReturn:
     """Check again and again, until Ctrl-C."""
     # a single check needs none of it
-    from devlint.commands.watching import watch
+    from devlint.commands.watch import watch
 
     def prepare() -> tuple[list[Path], Config, tuple[Rule, ...]]:
         baseline, no_baseline, diff_base = known

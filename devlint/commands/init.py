@@ -9,15 +9,15 @@ from pathlib import Path
 import click
 
 from devlint import engine
+from devlint.atomic_files import write_whole
 from devlint.baseline import USUAL_NAME, entry_of, write_baseline
 from devlint.commands.options import Refusal
 from devlint.commands.settings import all_rules, with_jobs
 from devlint.config import Config, ConfigError, find_config
 from devlint.knowledge import KnowledgeError
+from devlint.project_setup import HOOKS, configuration_text, look_at, with_hook
 from devlint.reporters.wording import plural, tally
-from devlint.setting_up import HOOKS, configuration_text, look_at, with_hook
 from devlint.terminal import emit, show
-from devlint.writing import write_whole
 
 EXAMPLES = """\b
 Examples:

@@ -16,7 +16,7 @@ from devlint.report import Report
 from devlint.rule import Rule
 
 if TYPE_CHECKING:
-    from devlint.checking.shards import Terms
+    from devlint.check.shards import Terms
 
 LISTED = 10  # stale entries by name
 
@@ -68,7 +68,7 @@ def terms_of(
     config: Config, rules: tuple[Rule, ...], entries: frozenset[Entry], error_on_stale: bool
 ) -> Terms:
     """What a check in shards is held to, as a whole."""
-    from devlint.checking.shards import Terms  # not for every check
+    from devlint.check.shards import Terms  # not for every check
 
     terms = Terms.of(config, Path.cwd(), repository_of(config.root))
     runs = _running(config, rules)

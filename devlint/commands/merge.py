@@ -20,12 +20,12 @@ from devlint.commands.options import (
     quiet_option,
     show_suppressed_option,
 )
-from devlint.commands.reporting import exit_code, save, usual_format
+from devlint.commands.report_output import exit_code, save, usual_format
 from devlint.commands.settings import all_rules
 from devlint.config import NEVER
 from devlint.findings import Severity
-from devlint.merging.joining import join
-from devlint.merging.results import MergeError, read_result
+from devlint.merge.results import MergeError, read_result
+from devlint.merge.union import join
 from devlint.reporters.formats import render
 from devlint.reporters.options import Options
 from devlint.terminal import emit, wants_color

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from devlint.checking.resources import cores
+from devlint.check.resources import cores
 from devlint.commands.options import Refusal
 from devlint.config import NEVER, Config, ConfigError, find_config
 from devlint.findings import Confidence, Severity

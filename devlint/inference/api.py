@@ -29,7 +29,7 @@ from devlint.inference.collect import (
     unmoved_modules,
 )
 from devlint.inference.collect.module_homes import Homes
-from devlint.inference.collect.observing import observing
+from devlint.inference.collect.observer import observing
 from devlint.inference.collect.plain_attributes import settle_class
 from devlint.inference.facts import Facts, Placed
 from devlint.inference.interpreter import (

@@ -3,8 +3,8 @@ a user's own files. docs/knowledge.md describes the format."""
 
 from devlint.knowledge.accelerators import Accelerators, StandIn
 from devlint.knowledge.bans import Ban, Bans
+from devlint.knowledge.entries import KnowledgeError
 from devlint.knowledge.model import Agreement, Call, ClassInfo, ModuleClass, Result
-from devlint.knowledge.reading import KnowledgeError
 from devlint.knowledge.tables import Knowledge, Table, load
 
 __all__ = [

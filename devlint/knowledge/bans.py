@@ -10,7 +10,7 @@ import fnmatch
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from devlint.knowledge.reading import KnowledgeError
+from devlint.knowledge.entries import KnowledgeError
 
 KEY = "banned"
 DOTTED = ("functions", "modules", "classes")  # the sections whose keys are dotted names

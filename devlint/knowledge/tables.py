@@ -16,8 +16,7 @@ from typing import Any, Generic, TypeVar
 
 from devlint.knowledge.accelerators import Accelerators
 from devlint.knowledge.bans import Bans, check_ban, without_bans
-from devlint.knowledge.model import Call, ClassInfo, ModuleClass, Result
-from devlint.knowledge.reading import (
+from devlint.knowledge.entries import (
     Entry,
     KnowledgeError,
     check_choice,
@@ -25,6 +24,7 @@ from devlint.knowledge.reading import (
     nearest,
     read_entry,
 )
+from devlint.knowledge.model import Call, ClassInfo, ModuleClass, Result
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from devlint.project.asked import Asked
 from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.mentions import Mentions
 from devlint.project.programs import SETS_DEFAULT, Programs, is_script, may_set_default
+from devlint.project.questions import Asked
 from devlint.project.source import ParsedFile, SourceError, digest, read
 
 # LibCST is imported where something is parsed: most questions about a project need no tree.

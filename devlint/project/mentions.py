@@ -11,7 +11,7 @@ from pathlib import Path
 
 from devlint.inference.conventions import is_rebound
 from devlint.project.programs import OFFERS_HOST, without_comments
-from devlint.project.reaching import Reaching
+from devlint.project.reachability import Reaching
 from devlint.project.uses import RUN, TEST, means_its_own, texts_of, uses_in
 
 # A class of rows, and a move in it: `class Faces(Dataset):` … `return image.cuda()`.

@@ -9,16 +9,16 @@ from threading import Event
 
 from lsprotocol import types
 
-from devlint import fixing
+from devlint import fixes
 from devlint.findings import Applicability, Finding
-from devlint.ignoring import suppressed
 from devlint.project.python_text import python_text
 from devlint.project.source import SourceError
 from devlint.reporters.wording import plain
-from devlint.server.checking import Checked, unless
 from devlint.server.diagnostics import SOURCE, of_finding
+from devlint.server.document_check import Checked, unless
 from devlint.server.positions import range_of, units
 from devlint.suppression import RULES
+from devlint.suppression_comments import suppressed
 
 FIX_ALL = f"{types.CodeActionKind.SourceFixAll.value}.{SOURCE}"
 KINDS = [types.CodeActionKind.QuickFix, FIX_ALL]
@@ -46,7 +46,7 @@ def fix_all(checked: Checked, encoding: str, cancelled: Event) -> types.Workspac
     Raises Stale soon after it was cancelled.
     """
     configured, snapshot = checked.configured, checked.snapshot
-    fixed = fixing.fix(
+    fixed = fixes.fix(
         [checked.file],
         configured.config,
         configured.rules,
@@ -95,7 +95,7 @@ def _fix(
 ) -> Iterator[types.CodeAction]:
     fix = finding.fix
     data = checked.snapshot.contents.get(checked.file)
-    if fix is None or data is None or not fixing.fix_bytes(checked.file, data, [fix])[1]:
+    if fix is None or data is None or not fixes.fix_bytes(checked.file, data, [fix])[1]:
         return
     edits: dict[str, list[types.TextEdit]] = {}
     for edit in fix.edits:

@@ -21,11 +21,11 @@ from pygls.protocol import LanguageServerProtocol, default_converter
 from pygls.uris import to_fs_path
 
 from devlint.server import actions, places
-from devlint.server.checking import Checked, check
 from devlint.server.diagnostics import diagnostics
+from devlint.server.document_check import Checked, check
 from devlint.server.documents import Documents
 from devlint.server.places import Inferred
-from devlint.server.scheduling import Schedule, one_thread
+from devlint.server.schedule import Schedule, one_thread
 from devlint.server.settings import (
     SECTION,
     Settings,

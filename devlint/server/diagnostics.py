@@ -8,7 +8,7 @@ from lsprotocol import types
 
 from devlint.findings import FileError, Finding, Severity
 from devlint.reporters.wording import doubts, plain, sentence
-from devlint.server.checking import Checked
+from devlint.server.document_check import Checked
 from devlint.server.positions import range_of, range_of_error
 from devlint.server.settings import Settings
 from devlint.suppression import UNUSED

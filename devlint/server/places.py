@@ -15,7 +15,7 @@ from devlint.knowledge import KnowledgeError
 from devlint.placements import Placement, Placements, Where, placements
 from devlint.project.source import SourceError
 from devlint.reporters.wording import plain
-from devlint.server.checking import unless
+from devlint.server.document_check import unless
 from devlint.server.documents import Snapshot
 from devlint.server.positions import lines_in, range_of
 from devlint.server.settings import Configured, SettingsError

@@ -9,8 +9,8 @@ from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims, with_both_meant
-from devlint_rules.helpers.placing import brought_there
-from devlint_rules.helpers.rewriting import where_it_meets
+from devlint_rules.helpers.operand_device import brought_there
+from devlint_rules.helpers.rewrites import where_it_meets
 from devlint_rules.helpers.wording import device_there, moved, sends_to_group
 
 

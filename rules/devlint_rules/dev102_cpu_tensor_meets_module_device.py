@@ -12,13 +12,13 @@ from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Meeting, MeetingKind, Operand
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims
-from devlint_rules.helpers.placing import (
+from devlint_rules.helpers.operand_device import (
     is_made_for,
     made_by_name,
     made_for,
     moved_where_it_meets,
 )
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     is_path,
     sole_factory,
     takes_device,

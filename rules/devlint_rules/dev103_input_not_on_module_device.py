@@ -11,8 +11,8 @@ from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting, StepKind
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims, with_both_meant
-from devlint_rules.helpers.placing import brought_there, made_there, module_moved
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.operand_device import brought_there, made_there, module_moved
+from devlint_rules.helpers.rewrites import (
     factory_of,
     is_path,
     moved_to,

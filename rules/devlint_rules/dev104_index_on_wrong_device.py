@@ -11,8 +11,8 @@ from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.edits import MOVE
 from devlint_rules.helpers.meetings import claims
-from devlint_rules.helpers.placing import made_for
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.operand_device import made_for
+from devlint_rules.helpers.rewrites import (
     append_to,
     name_as_atom,
     sole_factory,

@@ -15,8 +15,8 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.meetings import causes_of
-from devlint_rules.helpers.placing import brought_there, device_for
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.operand_device import brought_there, device_for
+from devlint_rules.helpers.rewrites import (
     add_argument,
     argument,
     factory_of,

@@ -10,9 +10,9 @@ from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.meetings import causes_of
+from devlint_rules.helpers.operand_device import moved_there_instead, moved_where_it_meets
 from devlint_rules.helpers.ownership import strays
-from devlint_rules.helpers.placing import moved_there_instead, moved_where_it_meets
-from devlint_rules.helpers.rewriting import moved_to, name_as_atom, where_it_meets
+from devlint_rules.helpers.rewrites import moved_to, name_as_atom, where_it_meets
 from devlint_rules.helpers.wording import clash, device_there, meeting_trace, module_is
 
 

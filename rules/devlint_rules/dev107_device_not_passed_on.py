@@ -12,7 +12,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import DroppedArgument, Facts, Neglect
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
-from devlint_rules.helpers.rewriting import add_argument, in_file, text_of
+from devlint_rules.helpers.rewrites import add_argument, in_file, text_of
 
 _PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED, Neglect.FLAG)
 

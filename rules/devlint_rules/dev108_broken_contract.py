@@ -9,7 +9,7 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, StepKind
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.meetings import causes_of
-from devlint_rules.helpers.rewriting import is_path
+from devlint_rules.helpers.rewrites import is_path
 from devlint_rules.helpers.wording import HIDDEN, device_expression, history, place_of
 
 

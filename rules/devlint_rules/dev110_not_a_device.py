@@ -13,7 +13,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Mistake, MistakenDevice
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume_if
-from devlint_rules.helpers.rewriting import is_path, text_of
+from devlint_rules.helpers.rewrites import is_path, text_of
 
 _ADVICE = {
     Mistake.FLAG: 'choose the device by the flag: `"cuda" if flag else "cpu"`',

@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.facts import AutocastMistake, Facts, MistakenAutocast, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.rewriting import atom, text_of
+from devlint_rules.helpers.rewrites import atom, text_of
 
 # `text` is what is given, `callee` what gets it, `keyword` under which name.
 _MESSAGES = {

@@ -11,8 +11,8 @@ from devlint.inference.domain.placement import CPU
 from devlint.inference.facts import Facts, KernelLaunch
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume
-from devlint_rules.helpers.placing import brought_there
-from devlint_rules.helpers.rewriting import is_path
+from devlint_rules.helpers.operand_device import brought_there
+from devlint_rules.helpers.rewrites import is_path
 from devlint_rules.helpers.wording import and_more, history
 
 

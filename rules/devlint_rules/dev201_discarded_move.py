@@ -16,7 +16,7 @@ from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume_if, called
 from devlint_rules.helpers.causes import uses_of_lost
 from devlint_rules.helpers.lost_moves import lost_moves
-from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
+from devlint_rules.helpers.rewrites import in_file, receiver, short, text_of
 from devlint_rules.helpers.wording import MAX_TWINS, history, place_of
 
 _TARGETS = ("Name", "Attribute", "Subscript")

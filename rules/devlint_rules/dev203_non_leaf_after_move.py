@@ -12,7 +12,7 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, NonLeaf
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     argument,
     atom,
     in_file,

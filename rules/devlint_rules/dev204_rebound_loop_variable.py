@@ -14,7 +14,7 @@ from devlint.inference.facts import Facts, Rebinding
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.rewriting import is_path, short
+from devlint_rules.helpers.rewrites import is_path, short
 from devlint_rules.helpers.scopes import binds, function_around
 
 _VIEW = re.compile(r"(?P<base>.+)\.(?P<view>items|values)\(\)|enumerate\((?P<counted>[\w.]+)\)")

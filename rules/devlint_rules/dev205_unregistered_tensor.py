@@ -17,7 +17,7 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, called
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.causes import is_unregistered, uses_of
-from devlint_rules.helpers.rewriting import argument, move_target, text_of
+from devlint_rules.helpers.rewrites import argument, move_target, text_of
 from devlint_rules.helpers.wording import is_host
 
 

@@ -14,7 +14,7 @@ from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, called
 from devlint_rules.helpers.attributes import assignment, use_of
-from devlint_rules.helpers.rewriting import in_file, parsed, text_of
+from devlint_rules.helpers.rewrites import in_file, parsed, text_of
 
 
 def _container(value: cst.BaseExpression) -> str:

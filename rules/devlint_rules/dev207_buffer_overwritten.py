@@ -12,7 +12,7 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.edits import told
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     add_argument,
     append_to,
     factory_of,

@@ -12,7 +12,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import DispatchedMove, Facts, Placer
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, warm_file
-from devlint_rules.helpers.rewriting import in_file, text_of
+from devlint_rules.helpers.rewrites import in_file, text_of
 
 _HARM = {
     Placer.DISPATCHED: "it raises where a layer was left on the host or on disk, and brings all "

@@ -12,7 +12,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, Leftover, MetaLeftover
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume
-from devlint_rules.helpers.rewriting import add_argument, in_file, short
+from devlint_rules.helpers.rewrites import add_argument, in_file, short
 
 _MESSAGES = {
     Leftover.MOVED: "`{name}` was made on meta and has no data to move: `{text}` raises",

@@ -16,9 +16,9 @@ from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import assignment_of, is_written, line_before
 from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import is_copied_each_step
-from devlint_rules.helpers.rewriting import in_file, receiver, short, text_of
+from devlint_rules.helpers.rewrites import in_file, receiver, short, text_of
 from devlint_rules.helpers.scopes import function_around
-from devlint_rules.helpers.waiting import busy_at, repeated
+from devlint_rules.helpers.sync_costs import busy_at, repeated
 from devlint_rules.helpers.wording import history, loop_note
 
 

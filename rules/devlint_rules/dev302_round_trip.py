@@ -10,7 +10,7 @@ from devlint.inference.domain.placement import describe
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import time_matters
-from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.rewrites import short
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

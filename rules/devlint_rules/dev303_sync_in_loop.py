@@ -17,9 +17,9 @@ from devlint_rules.helpers.chains import reduction
 from devlint_rules.helpers.needs import MASKED, asks_for_error, is_stacking
 from devlint_rules.helpers.queues import ends_turn
 from devlint_rules.helpers.scopes import function_around, values_of
+from devlint_rules.helpers.sync_costs import assumptions
 from devlint_rules.helpers.turns import shown_each_turn
 from devlint_rules.helpers.uses import Use, names_read, use_of
-from devlint_rules.helpers.waiting import assumptions
 from devlint_rules.helpers.wording import WAITS, and_more, loop_note
 
 

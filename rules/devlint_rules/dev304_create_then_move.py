@@ -28,7 +28,7 @@ from devlint_rules.helpers.repetition import (
     serves_a_loop,
     stands_for_nothing,
 )
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     argument,
     in_file,
     is_path,
@@ -42,7 +42,7 @@ from devlint_rules.helpers.rewriting import (
 )
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.sizes import makes_few
-from devlint_rules.helpers.waiting import busy_at, repeated
+from devlint_rules.helpers.sync_costs import busy_at, repeated
 from devlint_rules.helpers.wording import loop_note
 
 # These draw other numbers on an accelerator than on the host, from the same seed.

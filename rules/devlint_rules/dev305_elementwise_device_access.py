@@ -16,8 +16,8 @@ from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
 from devlint.inference.syntax.text import dotted, every, owner_of
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, time_matters
-from devlint_rules.helpers.rewriting import short, text_of
-from devlint_rules.helpers.waiting import assumptions, still_busy
+from devlint_rules.helpers.rewrites import short, text_of
+from devlint_rules.helpers.sync_costs import assumptions, still_busy
 from devlint_rules.helpers.wording import and_more, history, loop_note
 
 _ASKING = frozenset({"len", "isinstance", "type", "id", "print"})  # these read no element

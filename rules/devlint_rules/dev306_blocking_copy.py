@@ -17,7 +17,7 @@ from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import is_cold_file, time_matters, warm_code
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.repetition import wait_in_turn
-from devlint_rules.helpers.rewriting import short, text_of
+from devlint_rules.helpers.rewrites import short, text_of
 from devlint_rules.helpers.wording import MAX_TWINS, and_more, history, is_host, loop_note
 
 _OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer"})

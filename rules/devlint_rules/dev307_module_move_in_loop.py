@@ -14,7 +14,7 @@ from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import time_matters
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
-from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.rewrites import short
 from devlint_rules.helpers.wording import is_host, loop_note
 
 

@@ -14,10 +14,10 @@ from devlint.inference.syntax.text import every, owner_of
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, is_cold_file, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.placing import device_for
+from devlint_rules.helpers.operand_device import device_for
 from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import is_set_up
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     factory_of,
     in_file,
     takes_device,
@@ -26,7 +26,7 @@ from devlint_rules.helpers.rewriting import (
 )
 from devlint_rules.helpers.scopes import function_around, method_around
 from devlint_rules.helpers.sizes import makes_few
-from devlint_rules.helpers.waiting import busy_at, repeated
+from devlint_rules.helpers.sync_costs import busy_at, repeated
 from devlint_rules.helpers.wording import (
     MAX_TWINS,
     and_more,

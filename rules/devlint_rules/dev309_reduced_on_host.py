@@ -16,8 +16,8 @@ from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.chains import Step, reduction
 from devlint_rules.helpers.queues import Counted
-from devlint_rules.helpers.rewriting import atom, receiver, text_of
-from devlint_rules.helpers.waiting import busy_at, repeated
+from devlint_rules.helpers.rewrites import atom, receiver, text_of
+from devlint_rules.helpers.sync_costs import busy_at, repeated
 from devlint_rules.helpers.wording import loop_note
 
 

@@ -12,7 +12,7 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, KeptGraph
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, warm_file
-from devlint_rules.helpers.rewriting import atom, in_file
+from devlint_rules.helpers.rewrites import atom, in_file
 from devlint_rules.helpers.wording import head_of
 
 

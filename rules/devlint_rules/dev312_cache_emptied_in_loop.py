@@ -10,7 +10,7 @@ from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import time_matters, warm_code
 from devlint_rules.helpers.card_wide import runs_each_step, step_notes, when
-from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.rewrites import short
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

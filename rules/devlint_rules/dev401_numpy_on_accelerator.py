@@ -12,7 +12,7 @@ from devlint.inference.facts import Facts, HostRead, Operand
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import called, put_aside
 from devlint_rules.helpers.causes import input_read, reads
-from devlint_rules.helpers.rewriting import append_to, is_path, name_as_atom
+from devlint_rules.helpers.rewrites import append_to, is_path, name_as_atom
 from devlint_rules.helpers.wording import HIDDEN, MAX_TWINS, and_more, history, place_of
 
 # NumPy calls the method of the same name, with arguments that a tensor does not know.

@@ -12,7 +12,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, LateRead
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume
-from devlint_rules.helpers.rewriting import argument, in_file, short, without_argument
+from devlint_rules.helpers.rewrites import argument, in_file, short, without_argument
 
 
 def _fix(facts: Facts, late: LateRead) -> tuple[Replacement, ...]:

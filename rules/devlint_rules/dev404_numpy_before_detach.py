@@ -10,7 +10,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import Facts, UndetachedRead
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     append_to,
     atom,
     in_file,

@@ -10,7 +10,7 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Timing
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, warm_file
-from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.rewrites import short
 from devlint_rules.helpers.wording import MAX_TWINS, and_more
 
 

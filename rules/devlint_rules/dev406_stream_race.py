@@ -10,7 +10,7 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, StreamRace
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume
-from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.rewrites import short
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

@@ -10,7 +10,7 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, ForbiddenWait
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
-from devlint_rules.helpers.rewriting import short
+from devlint_rules.helpers.rewrites import short
 
 _TESTS = ("if", "while", "assert")
 _NUMBERS = (".item()", "float()", "int()")

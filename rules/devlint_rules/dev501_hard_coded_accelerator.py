@@ -11,7 +11,7 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention, Site
-from devlint.inference.syntax.generating import code_of
+from devlint.inference.syntax.code_generator import code_of
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import (
     assume,
@@ -24,7 +24,7 @@ from devlint_rules.helpers.blocks import assignment_of
 from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.mentions import twins, unguarded
 from devlint_rules.helpers.ownership import rule_of_mention
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     argument,
     atom,
     in_file,

@@ -16,7 +16,7 @@ from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, in_use, runs_elsewhere, warm_code
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
-from devlint_rules.helpers.rewriting import add_argument, in_file, text_of
+from devlint_rules.helpers.rewrites import add_argument, in_file, text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.wording import and_more
 

@@ -21,7 +21,7 @@ from devlint_rules.helpers.causes import apart
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
-from devlint_rules.helpers.rewriting import argument, atom, in_file, is_path, receiver, text_of
+from devlint_rules.helpers.rewrites import argument, atom, in_file, is_path, receiver, text_of
 
 
 def _modern(node: cst.CSTNode) -> str | None:

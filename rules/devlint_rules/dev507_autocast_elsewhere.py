@@ -11,7 +11,7 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.facts import AutocastElsewhere, Facts
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume
-from devlint_rules.helpers.rewriting import is_path
+from devlint_rules.helpers.rewrites import is_path
 from devlint_rules.helpers.scopes import is_bound
 
 

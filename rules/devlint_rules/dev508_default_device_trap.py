@@ -10,7 +10,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import DefaultDeviceTrap, Facts, Trap
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume
-from devlint_rules.helpers.rewriting import add_argument, argument, in_file
+from devlint_rules.helpers.rewrites import add_argument, argument, in_file
 
 _GENERATOR = "torch.Generator(torch.get_default_device())"
 _RAISES = "draws on the default device, `{default}`, with a generator of the host, and raises"

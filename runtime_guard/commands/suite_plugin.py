@@ -79,7 +79,7 @@ class Suite:
         """Go to the machine, for all of the session."""
         if self.orders.virtual is None:
             return
-        from runtime_guard.commands.placing import Placing  # start-up: torch
+        from runtime_guard.commands.suite_placement import Placing  # start-up: torch
         from runtime_guard.virtual.context import virtual_devices  # start-up: torch
 
         self.stack.enter_context(virtual_devices(self.orders.virtual))

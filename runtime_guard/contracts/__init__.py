@@ -10,8 +10,8 @@ Nothing is looked at otherwise: a contract by itself costs nothing.  The modules
     watch: all functions, while a guard is there
 """
 
-from runtime_guard.contracts.checking import BrokenContract
-from runtime_guard.contracts.declared import signature_of
+from runtime_guard.contracts.checks import BrokenContract
+from runtime_guard.contracts.declarations import signature_of
 from runtime_guard.contracts.decorator import check_contracts
 from runtime_guard.contracts.watch import Watch
 

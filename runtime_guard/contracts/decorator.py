@@ -10,8 +10,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from devlint.contracts import SELF, SameDevice
-from runtime_guard.contracts.checking import check, check_arguments, check_result
-from runtime_guard.contracts.declared import (
+from runtime_guard.contracts.checks import check, check_arguments, check_result
+from runtime_guard.contracts.declarations import (
     Declared,
     Signature,
     declared_by,

@@ -10,8 +10,8 @@ import warnings
 from typing import Any
 
 from devlint.contracts import ContractError
-from runtime_guard.contracts.checking import check_arguments, check_result
-from runtime_guard.contracts.declared import Signature, signature_in
+from runtime_guard.contracts.checks import check_arguments, check_result
+from runtime_guard.contracts.declarations import Signature, signature_in
 from runtime_guard.core.sites import is_users
 from runtime_guard.recording.observers import DevicePolicyWarning
 

@@ -37,9 +37,10 @@ from runtime_guard.virtual.autograd import (
     patch_saved_tensors,
 )
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers
-from runtime_guard.virtual.grouping import grouped
+from runtime_guard.virtual.function_bodies import override_checks
 from runtime_guard.virtual.handlers import build_handlers
 from runtime_guard.virtual.hook_stacks import ThreadHooks, is_hooked
+from runtime_guard.virtual.interprocess import rebuild, share_between_processes
 from runtime_guard.virtual.legacy_types import (
     LEGACY_DTYPES,
     legacy_sparse_types,
@@ -47,7 +48,6 @@ from runtime_guard.virtual.legacy_types import (
     legacy_types,
 )
 from runtime_guard.virtual.libraries import patch_libraries
-from runtime_guard.virtual.looking_into import override_checks
 from runtime_guard.virtual.machine import (
     Machine,
     UnsupportedVirtually,
@@ -58,10 +58,10 @@ from runtime_guard.virtual.machine import (
 from runtime_guard.virtual.management import patch_management
 from runtime_guard.virtual.process_groups import patch_process_groups
 from runtime_guard.virtual.profiler import patch_profiler
-from runtime_guard.virtual.sharing import rebuild, share_between_processes
 from runtime_guard.virtual.stand_ins import give_originals_back, hand_out
 from runtime_guard.virtual.storages import patch_storages
 from runtime_guard.virtual.streams import VirtualEvent, VirtualStream
+from runtime_guard.virtual.tensor_groups import grouped
 from runtime_guard.virtual.tensor_patches import (
     patch_dlpack,
     patch_nested,

@@ -25,7 +25,7 @@ from runtime_guard.core.torch_internals import (
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import copy_into, is_move, move_below
-from runtime_guard.virtual.meeting import meet
+from runtime_guard.virtual.meetings import meet
 from runtime_guard.virtual.races import Watch
 from runtime_guard.virtual.refusals import (
     refuse_other_storage,

@@ -24,7 +24,7 @@ from runtime_guard.core.torch_internals import (
     push_function_mode,
 )
 from runtime_guard.virtual import moves
-from runtime_guard.virtual.looking_into import (
+from runtime_guard.virtual.function_bodies import (
     DEVICE_KEYWORDS,
     LAYERS,
     asks_about_devices,

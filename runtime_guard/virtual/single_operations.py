@@ -34,7 +34,7 @@ from runtime_guard.core.torch_internals import (
     set_key_excluded,
     tensor_base,
 )
-from runtime_guard.virtual.looking_into import DEVICE_KEYWORDS
+from runtime_guard.virtual.function_bodies import DEVICE_KEYWORDS
 from runtime_guard.virtual.races import Watch
 
 __tracebackhide__ = True  # pytest shows the user's frames only

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from faking import Tree
+from fakes import Tree
 
-from devlint.checking.entries import SUFFIX, sealed
+from devlint.check.entries import SUFFIX, sealed
 from devlint.cli import main
 
 MIXED = """\

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from faking import Tree
+from fakes import Tree
 
-from devlint.checking import settling
+from devlint.check import settlement
 from devlint.cli import main
 
 SHIFT = """\
@@ -67,7 +67,7 @@ def test_callers_are_looked_for_as_far_as_the_budget_goes(
     tree: Tree, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tree({"shift.py": SHIFT, "use.py": FROM_HOST, "pyproject.toml": ""}))
-    monkeypatch.setattr(settling, "CALLERS_BUDGET", 20)
+    monkeypatch.setattr(settlement, "CALLERS_BUDGET", 20)
     assert found("shift.py", "--select", "DEV102") == ["DEV102"]
 
 

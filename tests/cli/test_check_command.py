@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from faking import Tree
+from fakes import Tree
 
 from devlint.cli import main
 from devlint.rules import find_rule, load_rules

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 from click.testing import CliRunner, Result
-from faking import Tree
+from fakes import Tree
 
 from devlint.cli import main
 from devlint.config import find_config

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from faking import Tree
+from fakes import Tree
 
 from devlint.cli import main
 

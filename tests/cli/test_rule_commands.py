@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner
-from faking import Tree
+from fakes import Tree
 
 from devlint.cli import main
 from devlint.config import OPTIONS

@@ -11,7 +11,7 @@ from subprocess import CompletedProcess
 import pytest
 import warm_python
 from click.testing import CliRunner
-from faking import Tree
+from fakes import Tree
 
 from devlint.cli import main
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from devlint.checking import groups
+from devlint.check import groups
 from devlint.cli import main
 from devlint.reporters.formats import FORMATS
 

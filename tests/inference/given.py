@@ -27,7 +27,7 @@ from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
 from devlint.project.mentions import has_moving_data, most_demand_cuda, sets_option
 from devlint.project.programs import SETS_DEFAULT
-from devlint.project.reaching import Reaching
+from devlint.project.reachability import Reaching
 from devlint.project.source import ParsedFile
 
 PRELUDE = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\n"

@@ -7,7 +7,7 @@ from pathlib import Path
 import libcst as cst
 import pytest
 
-from devlint.inference.syntax.generating import code_of
+from devlint.inference.syntax.code_generator import code_of
 from devlint.inference.syntax.text import every
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,7 @@ from given import parsed
 from hypothesis import given as forall
 from hypothesis import settings
 from hypothesis import strategies as st
-from rule_checking import RULES, config_for
+from rule_check import RULES, config_for
 from summary_names import ProgramNames
 from summary_records import (
     CONSTANTS,

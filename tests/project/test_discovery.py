@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from faking import Tree
+from fakes import Tree
 
 from devlint.project.discovery import DEFAULT_EXCLUDE, Discovery, discover
 

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from faking import Tree
+from fakes import Tree
 
 from devlint.project import imports
 from devlint.project.imports import Importer, Project

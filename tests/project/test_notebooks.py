@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from devlint.findings import Applicability, Edit, Fix, Location
-from devlint.fixing import fix_bytes
+from devlint.fixes import fix_bytes
 from devlint.project.notebooks import read_notebook
 from devlint.project.python_text import in_cell, python_text
 from devlint.project.source import OtherLanguage, SourceError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from faking import Tree
+from fakes import Tree
 
 from devlint.project.imports import Project
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from devlint.project.reaching import MOST, Reaching
+from devlint.project.reachability import MOST, Reaching
 
 HELPERS = """\
 def norms(rows):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
-from faking import Tree
-from reporting import hostile, ordinary
+from fakes import Tree
+from sample_reports import hostile, ordinary
 
 from devlint.reporters import gitlab, junit
 from devlint.reporters.options import Options

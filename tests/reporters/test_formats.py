@@ -7,8 +7,8 @@ import unicodedata
 from pathlib import Path
 
 import pytest
-from faking import Tree
-from reporting import hostile, ordinary
+from fakes import Tree
+from sample_reports import hostile, ordinary
 
 from devlint.reporters.formats import FORMATS, render
 from devlint.reporters.options import Options

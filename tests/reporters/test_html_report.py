@@ -10,9 +10,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from browsing import WIDTHS, look_at
-from faking import Tree
-from reporting import hostile, ordinary
+from browser import WIDTHS, look_at
+from fakes import Tree
+from sample_reports import hostile, ordinary
 
 from devlint.reporters.html import render
 from devlint.reporters.options import Options

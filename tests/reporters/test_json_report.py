@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-import faking
-from faking import Tree
+import fakes
+from fakes import Tree
 
 from devlint.reporters.json import render
 from devlint.reporters.options import Options
@@ -13,7 +13,7 @@ from devlint.reporters.options import Options
 
 def test_the_whole_format(tree: Tree) -> None:
     root = tree({"a.py": "x = (\n", "pkg/b.py": "\nx = a + b\nsync()\n"})
-    report = faking.check(root)
+    report = fakes.check(root)
     fingerprints = [finding.fingerprint for finding in report.findings]
     assert json.loads(render(report)) == {
         "version": 1,
@@ -71,7 +71,7 @@ def test_the_whole_format(tree: Tree) -> None:
 
 
 def test_suppressed_findings_are_listed_only_when_asked_for(tree: Tree) -> None:
-    report = faking.check(tree({"x.py": "a + b  # devlint: ignore[DEV101]\n"}))
+    report = fakes.check(tree({"x.py": "a + b  # devlint: ignore[DEV101]\n"}))
     assert "suppressed" not in json.loads(render(report))
     whole = json.loads(render(report, Options(show_suppressed=True)))
     assert [found["rule"] for found in whole["suppressed"]] == ["DEV101"]
@@ -79,6 +79,6 @@ def test_suppressed_findings_are_listed_only_when_asked_for(tree: Tree) -> None:
 
 
 def test_it_is_ascii_whatever_the_file_is_called(tree: Tree) -> None:
-    report = faking.check(tree({"δ日.py": "a + b\n"}))
+    report = fakes.check(tree({"δ日.py": "a + b\n"}))
     assert render(report).isascii()
     assert json.loads(render(report))["findings"][0]["path"] == "δ日.py"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from faking import Tree
-from reporting import hostile, ordinary
+from fakes import Tree
+from sample_reports import hostile, ordinary
 
 from devlint.findings import Location
 from devlint.reporters import agent, concise, github

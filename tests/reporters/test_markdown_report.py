@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from faking import Tree
-from reporting import hostile, ordinary
+from fakes import Tree
+from sample_reports import hostile, ordinary
 
 from devlint.reporters.markdown import LONGEST, render
 from devlint.reporters.options import Options

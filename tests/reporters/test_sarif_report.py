@@ -8,8 +8,8 @@ from typing import Any
 
 import jsonschema
 import pytest
-from faking import Tree
-from reporting import hostile, ordinary
+from fakes import Tree
+from sample_reports import hostile, ordinary
 
 from devlint.report import Report
 from devlint.reporters.options import Options

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import faking
+import fakes
 import pytest
-from faking import Tree
+from fakes import Tree
 
 from devlint import engine
 from devlint.config import Config
@@ -29,7 +29,7 @@ def shown(report: Report) -> str:
 def test_a_finding_with_its_trace_and_advice(tree: Tree) -> None:
     root = tree({"net/model.py": "\n" * 9 + "def f(a, b):\n    return g(a + b)\n"})
     assert (
-        render(faking.check(root))
+        render(fakes.check(root))
         == """\
 error[DEV101] mixed-device-operation: `a` is on cpu, `b` is on cuda
   --> net/model.py:11:14
@@ -66,7 +66,7 @@ def test_a_trace_through_another_file_and_line_numbers_of_other_widths(tree: Tre
         site = Site(source, source.tree.body[1])
         yield Claim(site, Severity.WARNING, Confidence.POSSIBLE, "met", trace=(made, here))
 
-    rule = faking.rule("DEV501", "far-away", Severity.WARNING, check)
+    rule = fakes.rule("DEV501", "far-away", Severity.WARNING, check)
     config = Config(root, min_confidence=Confidence.POSSIBLE)
     report = engine.check([root / "main.py"], config, (rule,), infer=infer)
     assert (
@@ -92,7 +92,7 @@ warning[DEV501] far-away: met
 def frame(root: Path, text: str) -> list[str]:
     """The code frame of the one finding, without its gutter."""
     (root / "x.py").write_text(text, encoding="utf-8")
-    lines = shown(faking.check(root, "x.py")).split("\n")
+    lines = shown(fakes.check(root, "x.py")).split("\n")
     end = next(number for number, line in enumerate(lines) if "note 1" in line)
     return [line.split("|", 1)[1][1:] if "|" in line else line for line in lines[3 : end - 1]]
 
@@ -145,7 +145,7 @@ def test_of_a_long_line_the_part_around_the_span_is_shown(tmp_path: Path) -> Non
 def test_errors_show_their_line(tree: Tree) -> None:
     root = tree({"x.py": "x = 1\ny = (2\n", "z.py": b"\xff"})
     assert (
-        shown(faking.check(root))
+        shown(fakes.check(root))
         == """\
 error: syntax error: '(' was never closed
  --> x.py:2:5
@@ -160,20 +160,20 @@ error: is not valid utf-8: byte 0xff (invalid start byte); a coding line may nam
 
 
 def test_suppressed_findings_are_marked(tree: Tree) -> None:
-    report = faking.check(tree({"x.py": "a + b  # devlint: ignore[DEV101]\n"}))
+    report = fakes.check(tree({"x.py": "a + b  # devlint: ignore[DEV101]\n"}))
     assert shown(report) == ""
     text = render(report, Options(show_suppressed=True, summary=False))
     assert text.startswith("suppressed error[DEV101] mixed-device-operation: ")
 
 
 def test_paths_are_shown_from_where_the_user_is(tree: Tree, tmp_path: Path) -> None:
-    report = faking.check(tree({"pkg/x.py": "a + b\n"}))
+    report = fakes.check(tree({"pkg/x.py": "a + b\n"}))
     assert " --> x.py:1:1" in render(report, Options(base=tmp_path / "pkg"))
     assert f" --> {tmp_path}/pkg/x.py:1:1" in render(report, Options(base=tmp_path / "other"))
 
 
 def test_colour_is_an_addition_only(tree: Tree) -> None:
-    report = faking.check(tree({"x.py": "a + b\nx = (\n", "y.py": "sync(); a + b\n"}))
+    report = fakes.check(tree({"x.py": "a + b\nx = (\n", "y.py": "sync(); a + b\n"}))
     coloured = render(report, Options(color=True))
     assert "\x1b[31m" in coloured
     assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == render(report)
@@ -203,11 +203,11 @@ def test_colour_is_an_addition_only(tree: Tree) -> None:
     ],
 )
 def test_the_summary(tree: Tree, files: dict[str, str], line: str) -> None:
-    assert summary(faking.check(tree(files))) == line
+    assert summary(fakes.check(tree(files))) == line
 
 
 def test_the_summary_says_what_was_fixed(tree: Tree) -> None:
-    report = faking.check(tree({"x.py": ""}))
+    report = fakes.check(tree({"x.py": ""}))
     assert summary(report, fixed=2).startswith("Fixed 2 findings. Found no")
 
 
@@ -217,8 +217,8 @@ def test_a_multi_line_message_cannot_break_the_page(tree: Tree) -> None:
         site = Site(facts.source, facts.source.tree.body[0])
         yield Claim(site, Severity.ERROR, Confidence.CERTAIN, "`f(\x1b[2J\n)` is", "a\nb")
 
-    rule = faking.rule("DEV101", "odd", Severity.ERROR, check)
+    rule = fakes.rule("DEV101", "odd", Severity.ERROR, check)
     root = tree({"x.py": "x\n"})
-    report = engine.check([root], Config(root), (rule,), infer=faking.infer)
+    report = engine.check([root], Config(root), (rule,), infer=fakes.infer)
     assert "\x1b" not in shown(report)
     assert "error[DEV101] odd: `f(␛[2J␊)` is\n" in shown(report)

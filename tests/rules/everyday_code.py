@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 import tomli
-from rule_checking import FIXTURES, expected_codes, expected_lines
+from rule_check import FIXTURES, expected_codes, expected_lines
 
 EVERYDAY = FIXTURES / "everyday"
 FOUND = sorted(EVERYDAY.glob("found/*.py"))

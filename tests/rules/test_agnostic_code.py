@@ -6,11 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from rule_checking import RULES, check_text, config_for
+from rule_check import RULES, check_text, config_for
 
 from devlint import engine
 from devlint.findings import Applicability, Finding
-from devlint.fixing import fix
+from devlint.fixes import fix
 
 
 def rules_of(text: str) -> set[str]:

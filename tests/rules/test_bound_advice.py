@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from bound_names import bound_at, proposed, read_in
-from rule_checking import FIXTURES, RULES, check_files, check_text
+from rule_check import FIXTURES, RULES, check_files, check_text
 
 from devlint.findings import Finding
 

@@ -7,7 +7,7 @@ import re
 
 import generate_rule_docs
 import pytest
-from rule_checking import FIXTURES, RULES
+from rule_check import FIXTURES, RULES
 
 from devlint.rule import Rule
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from making import (
+from facts_by_hand import (
     CHOSEN,
     INPUT,
     SELF,
@@ -19,7 +19,7 @@ from making import (
     operand,
     source,
 )
-from rule_checking import RULES
+from rule_check import RULES
 
 from devlint.findings import Applicability, Confidence, Severity
 from devlint.inference.domain.placement import CPU, CUDA, Device

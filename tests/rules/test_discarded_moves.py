@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rule_checking import RULES, check_text
+from rule_check import RULES, check_text
 
 from devlint import engine
 from devlint.config import Config

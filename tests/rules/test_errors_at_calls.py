@@ -4,7 +4,7 @@ that is right, and the slip beside it that is not."""
 from __future__ import annotations
 
 import pytest
-from rule_checking import said
+from rule_check import said
 
 PIPELINE = """
 class Pipeline:

@@ -7,7 +7,7 @@ said.
 from __future__ import annotations
 
 import pytest
-from rule_checking import check_text, said
+from rule_check import check_text, said
 
 CENTERS = """
 def centers(boxes, other):

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from everyday_code import EVERYDAY, FOUND, SILENT, Example, Mark, table
-from rule_checking import RULES, of_another_confidence
+from rule_check import RULES, of_another_confidence
 
 from devlint import engine
 from devlint.config import Config

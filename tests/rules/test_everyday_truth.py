@@ -12,7 +12,7 @@ from everyday_code import EVERYDAY, FOUND, SILENT, Example, table
 
 torch = pytest.importorskip("torch")
 
-from running import CHECKPOINT, MACHINES, printing_nothing, save_checkpoint  # noqa: E402
+from guarded_run import CHECKPOINT, MACHINES, printing_nothing, save_checkpoint  # noqa: E402
 
 from runtime_guard.commands.confirm import Confirmation, confirm  # noqa: E402
 from runtime_guard.recording.events import PROBLEMS, Kind  # noqa: E402

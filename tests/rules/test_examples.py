@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rule_checking import RULES, check_text
+from rule_check import RULES, check_text
 
 BAD = [(rule.code, i) for rule in RULES.values() for i in range(len(rule.bad))]
 GOOD = [(rule.code, i) for rule in RULES.values() for i in range(len(rule.good))]

@@ -11,11 +11,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
-from rule_checking import FIXTURES, RULES, config_for
+from rule_check import FIXTURES, RULES, config_for
 
 from devlint import engine
 from devlint.findings import Finding
-from devlint.fixing import Fixed, fix, fix_bytes
+from devlint.fixes import Fixed, fix, fix_bytes
 
 FIXED = FIXTURES / "fixes"
 BAD = sorted((FIXTURES / "rules").glob("*/bad_*.py")) + sorted(

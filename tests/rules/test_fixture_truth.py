@@ -8,11 +8,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rule_checking import FIXTURES, check_files, expected_codes
+from rule_check import FIXTURES, check_files, expected_codes
 
 torch = pytest.importorskip("torch")
 
-from running import CHECKPOINT, MACHINES, arguments_of, confirmed, named, save_checkpoint  # noqa: E402
+from guarded_run import CHECKPOINT, MACHINES, arguments_of, confirmed, named, save_checkpoint  # noqa: E402
 
 from runtime_guard.commands.expectations import EXPECTATIONS  # noqa: E402
 from runtime_guard.recording.events import PROBLEMS, Kind  # noqa: E402

@@ -7,7 +7,7 @@ import functools
 from pathlib import Path
 
 import pytest
-from rule_checking import (
+from rule_check import (
     FIXTURES,
     check_files,
     expected_codes,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rule_checking import check_text
+from rule_check import check_text
 
 EVALUATION = """\
 import torch

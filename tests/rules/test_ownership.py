@@ -6,8 +6,8 @@ from itertools import product
 
 import pytest
 from devlint_rules.helpers.ownership import rule_of_meeting, rule_of_mention
-from making import CHOSEN, FLEXIBLE, INPUT, SELF, assumed, meeting, operand, source
-from rule_checking import RULES
+from facts_by_hand import CHOSEN, FLEXIBLE, INPUT, SELF, assumed, meeting, operand, source
+from rule_check import RULES
 
 from devlint.inference.domain.placement import CPU, CUDA, META, Device
 from devlint.inference.facts import Facts, MeetingKind, Mention

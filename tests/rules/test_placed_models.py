@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from rule_checking import check_text
+from rule_check import check_text
 
 PLACED = """\
 from accelerate import dispatch_model

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from rule_checking import check_text
+from rule_check import check_text
 
 CODES = ("DEV401", "DEV501", "DEV502", "DEV504", "DEV505")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 import pytest
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     add_argument,
     is_path,
     move_target,
@@ -14,7 +14,7 @@ from devlint_rules.helpers.rewriting import (
     with_argument,
     without_argument,
 )
-from making import source
+from facts_by_hand import source
 
 from devlint.inference.facts import Site
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 import pytest
 from devlint_rules.helpers.scopes import means_the_same
-from making import source
+from facts_by_hand import source
 
 from devlint.inference.facts import Facts
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rule_checking import RULES
+from rule_check import RULES
 
 from devlint import engine
 from devlint.config import Config

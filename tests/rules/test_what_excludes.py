@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rule_checking import check_files, check_text
+from rule_check import check_files, check_text
 
 from devlint.findings import Confidence, Finding
 

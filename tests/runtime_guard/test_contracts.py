@@ -229,7 +229,7 @@ class TestGuard:
         (tmp_path / "plain.py").write_text("def use(x: int): return x\n")
         monkeypatch.syspath_prepend(str(tmp_path))
         parsed = []
-        monkeypatch.setattr("runtime_guard.contracts.declared._definitions", parsed.append)
+        monkeypatch.setattr("runtime_guard.contracts.declarations._definitions", parsed.append)
         try:
             with DeviceGuard(on_contract="record"):
                 importlib.import_module("plain").use(1)

@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 
 import pytest
 import pytest_asyncio
-from editing import BUG, CLEAN, Editor, editing
-from faking import Tree
+from editor import BUG, CLEAN, Editor, editing
+from fakes import Tree
 from lsprotocol import types
 
 from devlint.project.source import split_lines

@@ -9,12 +9,12 @@ from threading import Event
 
 import pytest
 import pytest_asyncio
-from editing import BUG, CLEAN, PATIENCE, Editor, editing
-from faking import Tree
+from editor import BUG, CLEAN, PATIENCE, Editor, editing
+from fakes import Tree
 
 from devlint.server import places
 from devlint.server.actions import fix_all
-from devlint.server.checking import Stale, check
+from devlint.server.document_check import Stale, check
 from devlint.server.documents import Snapshot
 from devlint.server.settings import Settings, configured
 

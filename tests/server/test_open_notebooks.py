@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from editing import editing
-from faking import Tree
+from editor import editing
+from fakes import Tree
 from lsprotocol import types
 
 from devlint.project.notebooks import read_notebook

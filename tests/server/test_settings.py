@@ -9,8 +9,8 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from editing import BUG, editing, environment
-from faking import Tree
+from editor import BUG, editing, environment
+from fakes import Tree
 from lsprotocol import types
 
 from devlint.server.settings import Settings, configured, is_library, read_settings

@@ -5,7 +5,7 @@ All of them are rows of `devlint/knowledge/conventions.toml`, of which
 `holds("module-name", "net")` asks one.
 """
 
-from devlint.inference.conventions.asking import (
+from devlint.inference.conventions.queries import (
     found,
     holds,
     is_assigned,

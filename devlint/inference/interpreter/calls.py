@@ -34,7 +34,7 @@ from devlint.inference.models.container_methods import CONTAINERS, call_containe
 from devlint.inference.models.module_places import placed
 from devlint.inference.models.places import brought_to_host
 from devlint.inference.models.tensor_methods import call_tensor_method
-from devlint.inference.models.unification.pending import of_one_module
+from devlint.inference.models.unification.pending_meetings import of_one_module
 from devlint.inference.program.declarations import Function, classes_of
 from devlint.inference.program.events import Called, Formatted, HandedOver, HostWaits, MethodRead
 from devlint.inference.program.frames import EVALUATORS, Frame

@@ -23,7 +23,7 @@ from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_places import placed
 from devlint.inference.models.unification.contradictions import clash
 from devlint.inference.models.unification.drafts import note
-from devlint.inference.models.unification.pending import add_pending
+from devlint.inference.models.unification.pending_meetings import add_pending
 from devlint.inference.program.assumption_sites import at, guess, of_value
 from devlint.inference.program.contracts import Declared, Signature
 from devlint.inference.program.declarations import ClassInfo

@@ -34,7 +34,7 @@ from devlint.inference.models import gradients
 from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.unification.batches import belongs_to_moved_batch
 from devlint.inference.models.unification.exemptions import written
-from devlint.inference.models.unification.meeting import meet
+from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program import tests
 from devlint.inference.program.events import (
     Chosen,

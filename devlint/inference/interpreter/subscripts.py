@@ -39,7 +39,7 @@ from devlint.inference.interpreter.tensor_indices import (
 from devlint.inference.models import gradients, library_objects, objects
 from devlint.inference.models.elements import is_row, told_by_position, under_key
 from devlint.inference.models.modules import member, parameter_in
-from devlint.inference.models.unification.pending import leave_index_to_callers
+from devlint.inference.models.unification.pending_meetings import leave_index_to_callers
 from devlint.inference.program.events import HostReads, HostWaits, NumberTaken
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.values import Instance

@@ -26,7 +26,7 @@ from devlint.inference.models.moves.targets import target_of
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.models.tokenizers import tokenized
-from devlint.inference.models.unification.meeting import meet
+from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.events import HostNeeds, UnknownCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -11,7 +11,7 @@ from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.unification.contradictions import contradiction
 from devlint.inference.models.unification.drafts import note
-from devlint.inference.models.unification.pending import add_pending
+from devlint.inference.models.unification.pending_meetings import add_pending
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Generator

@@ -29,7 +29,7 @@ from devlint.inference.models.operands import (
     without_zero_dim,
 )
 from devlint.inference.models.sizes import parts, show_numbers
-from devlint.inference.models.unification.meeting import meet
+from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.events import ArrayTaken, HostReads, HostWaits, NumberTaken
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

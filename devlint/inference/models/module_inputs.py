@@ -24,7 +24,7 @@ from devlint.inference.models.module_places import placed, stateful
 from devlint.inference.models.unification.branches import is_moved_by_another_branch, stands_in
 from devlint.inference.models.unification.contradictions import contradiction, never_meet
 from devlint.inference.models.unification.drafts import note
-from devlint.inference.models.unification.pending import add_pending, leave_undecided
+from devlint.inference.models.unification.pending_meetings import add_pending, leave_undecided
 from devlint.inference.program.assumption_sites import at, branch_taken
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -28,7 +28,7 @@ from devlint.inference.models.module_places import placed, replaced, stateful
 from devlint.inference.models.moves.objects import move_of_module
 from devlint.inference.models.operands import operands_of
 from devlint.inference.models.registration import register_attribute
-from devlint.inference.models.unification.meeting import meet
+from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -17,7 +17,7 @@ from devlint.inference.facts import MeetingKind
 from devlint.inference.models.devices import parse_device
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.iterables import PYTHON_ITERABLES
-from devlint.inference.models.unification.meeting import meet
+from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import HostWaits, NumberTaken
 from devlint.inference.program.frames import Frame

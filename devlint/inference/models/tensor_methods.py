@@ -44,7 +44,7 @@ from devlint.inference.models.operands import (
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.sizes import show_numbers
 from devlint.inference.models.unification.exemptions import written
-from devlint.inference.models.unification.meeting import meet
+from devlint.inference.models.unification.meetings import meet
 from devlint.inference.models.unknown_methods import (
     as_array,
     is_count,

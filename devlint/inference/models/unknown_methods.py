@@ -22,7 +22,7 @@ from devlint.inference.models.module_inputs import check_made, leave_inputs_to_c
 from devlint.inference.models.moves.tensors import move_of_tensor, type_of_tensor
 from devlint.inference.models.operands import operands_of
 from devlint.inference.models.tokenizers import tokenized
-from devlint.inference.models.unification.meeting import meet
+from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.events import ArrayTaken, HostReads, UnknownCalled
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments

@@ -21,7 +21,7 @@ from devlint.inference.models import autograd, current_device
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.unification.authority import decider
-from devlint.inference.models.unification.pending import may_meet
+from devlint.inference.models.unification.pending_meetings import may_meet
 from devlint.inference.program import tests
 from devlint.inference.program.constructors import runs_in_constructor
 from devlint.inference.program.declarations import Function, Owners

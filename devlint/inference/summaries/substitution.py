@@ -28,7 +28,7 @@ from devlint.inference.models.unification.contradictions import contradiction, n
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.exemptions import is_placeholder
 from devlint.inference.models.unification.indices import index_contradiction
-from devlint.inference.models.unification.pending import add_pending, leave_to_callers
+from devlint.inference.models.unification.pending_meetings import add_pending, leave_to_callers
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ArgumentGiven, DefaultTaken, FunctionCalled, HostWaits

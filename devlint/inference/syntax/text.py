@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from devlint.inference.syntax.generating import code_of
+from devlint.inference.syntax.code_generator import code_of
 
 Node = TypeVar("Node", bound=cst.CSTNode)
 

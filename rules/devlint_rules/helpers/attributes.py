@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.facts import Facts, PlainAttribute, Site
 from devlint.rule import Note
 from devlint_rules.helpers.blocks import assignment_to
-from devlint_rules.helpers.rewriting import in_file
+from devlint_rules.helpers.rewrites import in_file
 from devlint_rules.helpers.wording import MAX_TWINS, history
 
 

@@ -30,7 +30,7 @@ from devlint.rule import Claim, Note, Replacement
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.lost_moves import lost_moves
 from devlint_rules.helpers.ownership import rule_of_meeting, strays
-from devlint_rules.helpers.rewriting import is_path, text_of
+from devlint_rules.helpers.rewrites import is_path, text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.wording import MAX_TWINS, and_more, is_host
 

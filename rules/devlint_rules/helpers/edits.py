@@ -9,10 +9,10 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.facts import Facts
-from devlint.inference.syntax.generating import code_of
+from devlint.inference.syntax.code_generator import code_of
 from devlint.rule import Replacement
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.rewriting import parsed, receiver, text_of
+from devlint_rules.helpers.rewrites import parsed, receiver, text_of
 
 MAKE = "make it where the other one lives"
 MOVE = "move it before they meet"

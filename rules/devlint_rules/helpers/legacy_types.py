@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint_rules.helpers.rewriting import text_of
+from devlint_rules.helpers.rewrites import text_of
 
 _DTYPES = {
     "FloatTensor": "float32",

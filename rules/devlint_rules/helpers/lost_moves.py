@@ -11,7 +11,7 @@ from devlint.inference.domain.placement import CPU, Placement, Variable, Variabl
 from devlint.inference.facts import Facts, Move
 from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import names_in
-from devlint_rules.helpers.rewriting import text_of
+from devlint_rules.helpers.rewrites import text_of
 
 _ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
 _HOST_DEVICE = re.compile(r"device\s*=\s*(torch\.device\()?[\"']cpu[\"']", re.I)

@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.facts import Facts, Sync
 from devlint.inference.syntax.text import called_name, every, last_statement
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.rewriting import text_of
+from devlint_rules.helpers.rewrites import text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.uses import Use, is_reduced, use_of
 

@@ -28,7 +28,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.facts import Facts, Site
 from devlint.inference.syntax.text import called_name, every, names_in
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.rewriting import argument
+from devlint_rules.helpers.rewrites import argument
 from devlint_rules.helpers.stretches import (
     Branches,
     Event,

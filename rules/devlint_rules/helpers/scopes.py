@@ -13,7 +13,7 @@ import libcst as cst
 from devlint.inference.facts import Facts
 from devlint.inference.syntax.text import dotted, every, parts
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.rewriting import is_path, parsed, text_of
+from devlint_rules.helpers.rewrites import is_path, parsed, text_of
 
 _FUNCTIONS = (cst.FunctionDef, cst.Lambda)
 _SCOPES = (*_FUNCTIONS, cst.ClassDef)

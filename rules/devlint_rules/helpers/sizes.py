@@ -16,7 +16,7 @@ import libcst as cst
 
 from devlint.inference.facts import Facts
 from devlint.inference.syntax.text import called_name, dotted, every
-from devlint_rules.helpers.rewriting import argument
+from devlint_rules.helpers.rewrites import argument
 from devlint_rules.helpers.scopes import function_around, values_of
 
 _VECTORS = frozenset({"arange", "range", "linspace", "logspace"})

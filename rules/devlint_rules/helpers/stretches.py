@@ -31,7 +31,7 @@ from devlint.inference.syntax.text import dotted, every, last_statement, names_i
 from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.legacy_types import of_sizes
 from devlint_rules.helpers.needs import NUMBERS, asks_for_error, is_needed
-from devlint_rules.helpers.rewriting import argument, move_target, receiver
+from devlint_rules.helpers.rewrites import argument, move_target, receiver
 
 
 class Moment(enum.Enum):

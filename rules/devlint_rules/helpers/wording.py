@@ -19,7 +19,7 @@ from devlint.inference.facts import (
     StepKind,
 )
 from devlint.rule import Note
-from devlint_rules.helpers.rewriting import (
+from devlint_rules.helpers.rewrites import (
     is_path,
     name_as_atom,
     short,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import warm_python
-from faking import Tree
+from fakes import Tree
 
 torch = pytest.importorskip("torch")
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 import warm_python
-from faking import Tree
+from fakes import Tree
 
 from runtime_guard.drive import process
 from runtime_guard.drive.verdict import NOT_DRIVEN, Limits, drive

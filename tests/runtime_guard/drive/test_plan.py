@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from faking import Tree
+from fakes import Tree
 
 from runtime_guard.drive.plan import Entry, NoPlan, module_of, plan
 

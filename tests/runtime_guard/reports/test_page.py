@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from browsing import look_at
+from browser import look_at
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")

@@ -8,8 +8,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from runtime_guard.virtual.function_bodies import asks_about_devices, names_of
 from runtime_guard.virtual.handlers import build_handlers
-from runtime_guard.virtual.looking_into import asks_about_devices, names_of
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,0 @@
-"""Several results of `devlint check` become one report.
-
-from_json   findings and errors as a JSON result has them
-from_sarif  findings and errors as a SARIF result has them
-results     a file with a result, of either format, read
-joining     shards are settled as the whole check would be; other results are put side by side
-"""
