@@ -13,6 +13,8 @@ from hypothesis import settings
 
 # the tensors of tests are small; where several processes run them, torch's threads stand in line
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# what tests install, they run a few modules of: those are compiled then
+os.environ.setdefault("PIP_NO_COMPILE", "1")
 
 # no test fails because the machine was busy
 settings.register_profile("devlint", deadline=None)
@@ -57,6 +59,13 @@ def pytest_collection_finish() -> None:
     """What thirteen thousand tests are made of stays to the end: the garbage collector, which a
     tenth of the time went to, need not look at it again."""
     gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _only_new_objects_are_collected() -> None:
+    """Nor at what other modules have left: a guard collects garbage at its end, and so do tests of
+    what is thrown away."""
     gc.freeze()
 
 

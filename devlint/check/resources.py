@@ -26,14 +26,11 @@ def cores() -> int:
 @contextmanager
 def without_garbage_collection() -> Iterator[None]:
     """Trees have no cycles, and looking for some in them takes as long as half of parsing."""
-    enabled, frozen = gc.isenabled(), gc.get_freeze_count()
+    enabled = gc.isenabled()
     gc.disable()
-    gc.freeze()  # modules and tables: nothing in them is to be collected
     try:
         yield
     finally:
-        if not frozen:
-            gc.unfreeze()
         if enabled:
             gc.enable()
 

@@ -11,5 +11,5 @@ The modules:
     ranks: the evidence of several processes
     suite: the command `devlint test`, two runs of a suite held against each other
     suite_plugin, suite_records: how each test ended, from inside pytest, and as data
-    placing: what tests make is put on the card
+    suite_placement: what tests make is put on the card
 """

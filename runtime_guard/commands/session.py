@@ -134,18 +134,28 @@ def real_devices() -> str:
     return f"cuda:{torch.cuda.device_count()}" if torch.cuda.is_available() else ""
 
 
+_frozen_by_others = False
+
+
+def frozen_by_others() -> bool:
+    """Whether somebody else keeps objects away from the collector, as they do for good. The answer
+    is counted: it goes through all of them, and is asked for until there are some."""
+    global _frozen_by_others
+    _frozen_by_others = _frozen_by_others or gc.get_freeze_count() > 0
+    return _frozen_by_others
+
+
 @contextlib.contextmanager
 def collecting_new_objects_only() -> Iterator[None]:
     """In the block a collection of garbage looks at what the block has made, and at nothing of what
     was there before: the modules of torch alone take it a tenth of a second."""
-    if gc.get_freeze_count():
-        yield  # somebody else keeps objects away from it
-        return
+    keep = frozen_by_others()
     gc.freeze()
     try:
         yield
     finally:
-        gc.unfreeze()
+        if not keep:
+            gc.unfreeze()
 
 
 @contextlib.contextmanager

@@ -4,8 +4,8 @@
 ``DeviceGuard(on_contract=...)`` every function of the user's that has a contract is checked.
 Nothing is looked at otherwise: a contract by itself costs nothing.  The modules, lowest first:
 
-    declared: annotations and comments, read
-    checking: a value held against them
+    declarations: annotations and comments, read
+    checks: a value held against them
     decorator: one function or class
     watch: all functions, while a guard is there
 """

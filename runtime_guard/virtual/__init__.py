@@ -4,20 +4,20 @@ The modules:
 
     context, machine, profiles: the block, the machine that it stands for, and its cards
     hook_stacks: the two hooks of a thread
-    function_mode, looking_into: the hook that sees calls
+    function_mode, function_bodies: the hook that sees calls
     handlers, factories, conversions, host_reads, writes, composites: who answers them
     single_operations: functions that are one operation, which the second hook need not see
-    dispatch_mode, thread_hook, meeting, copies, results, refusals: the hook that sees operations
+    dispatch_mode, thread_hook, meetings, copies, results, refusals: the hook that sees operations
     races, accesses, reuse: which streams wait for which, who does not, and what memory they share
     moves, legacy_types: how tensors get from one device to another
-    gradient_checks, grouping: gradients that are elsewhere, and tensors by device
+    gradient_checks, tensor_groups: gradients that are elsewhere, and tensors by device
     autocast, attention, kernels: what an accelerator computes otherwise than the host
     accelerator_api, device_context, libraries: what `torch.cuda` and the others say
     device_properties, memory_figures, management: what a card is, how full, and who else tells it
     streams, generators, data_parallel: and what they make
     tensor_patches, storages, autograd: tensors past the hooks, what is below and behind them
     torch_imports, stand_ins, compilers, profiler: what has to be told that it is on such a machine
-    sharing: tensors that go to other processes
+    interprocess: tensors that go to other processes
     process_groups, collectives, communicators: NCCL by means of gloo, each rank on its own card
 """
 

@@ -30,7 +30,7 @@ Its modules:
     unmoved_modules: modules that most methods of a class move, and one does not
     unplaced_factories: tensors made for another one's device, and never brought there
     workers: what DataLoader workers run
-    observing, places: the places of all values of a file, for who asks to see them
+    observer, places: the places of all values of a file, for who asks to see them
 """
 
 import devlint.nodes  # noqa: F401  # before anyone imports LibCST

@@ -2,7 +2,7 @@
 
 Its modules:
 
-    generating: source code from nodes, fast
+    code_generator: source code from nodes, fast
     text: source as messages quote it, and fast walks over nodes
     names: how often a name is used and called in each function
     words: the words of a condition, and what they ask

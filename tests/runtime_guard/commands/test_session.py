@@ -10,6 +10,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from runtime_guard.commands import session  # noqa: E402
 from runtime_guard.commands.session import watch  # noqa: E402
 
 
@@ -21,8 +22,9 @@ class Node:
 
 
 @pytest.fixture(autouse=True)
-def uncollected() -> Iterator[None]:
+def uncollected(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Nothing is collected by the way, and nothing is kept from it."""
+    monkeypatch.setattr(session, "_frozen_by_others", False)
     enabled = gc.isenabled()
     gc.disable()
     gc.unfreeze()

@@ -2,7 +2,7 @@
 
 Each operand is a term: it lives on a known device, or on one that a variable stands for, which
 whoever calls chooses. An operation is a constraint: all its terms are in one place. `constraints`
-says which two can't be, whatever their order, and which need not be; `meeting.meet` notes the
+says which two can't be, whatever their order, and which need not be; `meetings.meet` notes the
 former, leaves the latter to callers, and says where the result is. Which of two is told as out of
 place is a matter of `authority`.
 
@@ -18,9 +18,9 @@ Its modules:
     indices: a tensor and its index
     branches: alternatives of one operand, which come together with some of another only
     batches: parts of a batch, of which another part was moved
-    pending: meetings that are left to the callers, or to the rest of the function
+    pending_meetings: meetings that are left to the callers, or to the rest of the function
     drafts: contradictions, until the function is done
     results: the place of a result
     observations: what a meeting shows of its operands, and what collectors learn from it
-    meeting: `meet`, and callees out of sight, which may compute with what they are given
+    meetings: `meet`, and callees out of sight, which may compute with what they are given
 """
