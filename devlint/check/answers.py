@@ -8,12 +8,11 @@ import os
 import time
 from pathlib import Path
 
-from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import Project, size_of
-from devlint.project.mentions import Mentions
-from devlint.project.programs import SETS_DEFAULT, Programs, may_set_default
+from devlint.project.programs import SETS_DEFAULT, may_set_default
 from devlint.project.questions import Asked
 from devlint.project.source import SourceError, digest, read
+from devlint.project.survey import Survey
 
 # A file that was changed as shortly before it was read may be changed again within the same tick
 # of its time stamps.
@@ -77,9 +76,7 @@ class Answers:
 
     def __init__(self, root: Path, remembered: Remembered) -> None:
         self.remembered = remembered
-        self.cuda_builds = CudaBuilds(Project(root))
-        self.mentions = Mentions(root)
-        self.programs = Programs(Project(root))
+        self.survey = Survey(root, Project(root))
         self._known: dict[str, Known | SourceError] = {}
         self._listings: dict[str, dict[str, os.DirEntry[str]]] = {}
         self._settings: dict[str, dict[str, str]] = {}
@@ -101,34 +98,9 @@ class Answers:
             )
             and all(self.settings(directory) == was for directory, was in asked.settings.items())
             and all(
-                self.cuda_builds.needed_by(Path(path)) == was for path, was in asked.cuda.items()
+                self.survey.answer(question, Path(file), name) == was
+                for question, file, name, was in asked.each_answer()
             )
-            and all(
-                self.programs.choose_default_device(Path(path)) == was
-                for path, was in asked.defaults.items()
-            )
-            and all(
-                self.programs.offer_host(Path(path)) == was for path, was in asked.hosts.items()
-            )
-            and all(
-                self.mentions.elsewhere(name, Path(path)) == was
-                for path, names in asked.named.items()
-                for name, was in names.items()
-            )
-            and all(
-                self.mentions.reaches(name, Path(path)) == was
-                for path, names in asked.reached.items()
-                for name, was in names.items()
-            )
-            and all(
-                self.mentions.rebinds(attribute, Path(path)) == was
-                for path, attributes in asked.rebound.items()
-                for attribute, was in attributes.items()
-            )
-            and all(self.mentions.sets(option) == was for option, was in asked.options.items())
-            and all(self.mentions.data_is_moved == was for was in asked.data.values())
-            and all(self.mentions.is_application == was for was in asked.applications.values())
-            and all(self.mentions.is_for_cuda == was for was in asked.for_cuda.values())
         )
 
     def content(self, path: str) -> str:

@@ -17,11 +17,9 @@ from devlint.check.outcome import Outcome
 from devlint.check.resources import collect_recent, with_deep_stack, without_garbage_collection
 from devlint.check.session import COLLECT_AFTER, Session
 from devlint.check.setting import Setting
-from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import Project, Trees
-from devlint.project.mentions import Mentions
 from devlint.project.parsing import unchecked_nodes
-from devlint.project.programs import Programs
+from devlint.project.survey import Survey
 
 Reached = Callable[[Path], None]  # told before each file
 
@@ -41,9 +39,7 @@ class Checker:
     def __init__(self, setting: Setting, trees: Trees | None = None) -> None:
         self.setting = setting
         self.trees = Trees() if trees is None else trees
-        self.cuda_builds = CudaBuilds(Project(setting.config.root))
-        self.mentions = Mentions(setting.config.root)
-        self.programs = Programs(Project(setting.config.root))
+        self.survey = Survey(setting.config.root, Project(setting.config.root))
         self.parsed = 0
 
     @property
@@ -58,14 +54,7 @@ class Checker:
         if self.is_full:  # not after the last group: the process ends then
             collect_recent()
             self.parsed = 0
-        session = Session(
-            self.setting,
-            group.allowance,
-            self.trees,
-            self.cuda_builds,
-            self.mentions,
-            self.programs,
-        )
+        session = Session(self.setting, group.allowance, self.trees, self.survey)
         with unchecked_nodes():
             for file in group.files:
                 if file not in without:

@@ -170,23 +170,18 @@ def joined(questions: Iterable[Asked]) -> Asked | None:
             _take(found.contents, asked.contents)
             and _take(found.sizes, asked.sizes)
             and _take(found.settings, asked.settings)
-            and _take(found.cuda, asked.cuda)
-            and _take(found.defaults, asked.defaults)
-            and _take(found.hosts, asked.hosts)
-            and _take(found.options, asked.options)
-            and _take(found.data, asked.data)
-            and _take(found.applications, asked.applications)
-            and _take(found.for_cuda, asked.for_cuda)
             and all(
                 _take(into.setdefault(directory, {}), names)
                 for into, by_directory in (
                     (found.files, asked.files),
                     (found.directories, asked.directories),
-                    (found.named, asked.named),
-                    (found.reached, asked.reached),
-                    (found.rebound, asked.rebound),
                 )
                 for directory, names in by_directory.items()
+            )
+            and all(
+                _take(found.answers.setdefault(question, {}).setdefault(file, {}), names)
+                for question, files in asked.answers.items()
+                for file, names in files.items()
             )
         ):
             return None

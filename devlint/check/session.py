@@ -21,11 +21,9 @@ from devlint.inference.call_contexts import Feed, Given
 from devlint.inference.confidence.policy import severity as severity_by
 from devlint.inference.facts import Facts
 from devlint.positions import Layout
-from devlint.project.cuda_builds import CudaBuilds
 from devlint.project.imports import TREE_BUDGET, Importer, Project, Trees
-from devlint.project.mentions import Mentions
-from devlint.project.programs import Programs
 from devlint.project.source import OtherLanguage, ParsedFile, SourceError, lines_of
+from devlint.project.survey import Survey
 from devlint.rule import Claim, Rule
 from devlint.suppression import (
     Suppressions,
@@ -52,20 +50,11 @@ class Session:
         setting: Setting,
         allowance: int | None = None,
         trees: Trees | None = None,
-        cuda_builds: CudaBuilds | None = None,
-        mentions: Mentions | None = None,
-        programs: Programs | None = None,
+        survey: Survey | None = None,
     ) -> None:
         self.setting = setting
-        self.project = Project(
-            setting.config.root,
-            setting.contents,
-            allowance=allowance,
-            trees=trees,
-            cuda_builds=cuda_builds,
-            mentions=mentions,
-            programs=programs,
-        )
+        root, contents = setting.config.root, setting.contents
+        self.project = Project(root, contents, allowance=allowance, trees=trees, survey=survey)
         self.importer = Importer(self.project, ())
         self.outcome = Outcome()
         self.feeds: set[Feed] = set()

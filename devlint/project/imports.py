@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from devlint.project.cuda_builds import CudaBuilds
-from devlint.project.mentions import Mentions
-from devlint.project.programs import SETS_DEFAULT, Programs, is_script, may_set_default
-from devlint.project.questions import Asked
+from devlint.project.programs import SETS_DEFAULT, is_script, may_set_default
+from devlint.project.questions import Asked, Question
 from devlint.project.source import ParsedFile, SourceError, digest, read
+from devlint.project.survey import Survey
 
 # LibCST is imported where something is parsed: most questions about a project need no tree.
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ class Project:
 
     contents: what is to be taken for the content of some files instead of what is on disk.
     allowance: the characters that may be parsed for imports only; None: as for a single file.
-    trees, cuda_builds, mentions, programs: what is known from others of the same root.
+    trees, survey: what is known from others of the same root.
     asked: what was asked of it, with the answers.
     digests: of the contents that were parsed, as they were at first.
     cells: of the notebooks that were parsed, by path.
@@ -83,9 +82,7 @@ class Project:
         budget: int = TREE_BUDGET,
         allowance: int | None = None,
         trees: Trees | None = None,
-        cuda_builds: CudaBuilds | None = None,
-        mentions: Mentions | None = None,
-        programs: Programs | None = None,
+        survey: Survey | None = None,
     ) -> None:
         self.asked = Asked()
         self.allowance = allowance
@@ -102,9 +99,7 @@ class Project:
         self._listings: dict[Path, frozenset[str]] = {}
         self._found: dict[tuple[Path, ...], dict[str, Path | None]] = {}
         self._settings: dict[Path, dict[str, str]] = {}
-        self._cuda_builds = cuda_builds
-        self._mentions = Mentions(root) if mentions is None else mentions
-        self._programs = programs
+        self._survey = survey
 
     def path_of(self, file: Path) -> str:
         """The file's path in reports: relative to the root, absolute outside of it."""
@@ -300,82 +295,14 @@ class Project:
         """The files of a directory that may choose a default device."""
         return sorted(filter(may_set_default, self._listing(directory)))
 
-    def needs_cuda(self, file: Path) -> bool:
-        """Whether nothing but CUDA runs a file."""
-        found = self.asked.cuda.get(str(file))
-        if found is None:
-            if self._cuda_builds is None:
-                self._cuda_builds = CudaBuilds(Project(self.root))
-            found = self.asked.cuda[str(file)] = self._cuda_builds.needed_by(file)
-        return found
-
-    def programs_choose_default_device(self, file: Path) -> bool:
-        """Whether every program that runs a file makes tensors elsewhere by default."""
-        found = self.asked.defaults.get(str(file))
-        if found is None:
-            if self._programs is None:
-                self._programs = Programs(Project(self.root))
-            found = self.asked.defaults[str(file)] = self._programs.choose_default_device(file)
-        return found
-
-    def programs_offer_host(self, file: Path) -> bool:
-        """Whether what runs a file, by importing it, leaves the choice of the host."""
-        found = self.asked.hosts.get(str(file))
-        if found is None:
-            if self._programs is None:
-                self._programs = Programs(Project(self.root))
-            found = self.asked.hosts[str(file)] = self._programs.offer_host(file)
-        return found
-
-    def is_named_elsewhere(self, name: str, file: Path) -> bool:
-        """Whether another file of the project names what a file defines."""
-        known = self.asked.named.setdefault(str(file), {})
+    def answer(self, question: Question, file: Path | None = None, name: str = "") -> bool:
+        """The answer to a question that only the whole project answers; it is looked for once."""
+        known = self.asked.about(question, "" if file is None else str(file))
         if name not in known:
-            known[name] = self._mentions.elsewhere(name, file)
+            if self._survey is None:
+                self._survey = Survey(self.root, Project(self.root))
+            known[name] = self._survey.answer(question, file or self.root, name)
         return known[name]
-
-    def reaches(self, name: str, file: Path) -> bool:
-        """Whether something that may run uses what a file defines, however far away."""
-        known = self.asked.reached.setdefault(str(file), {})
-        if name not in known:
-            known[name] = self._mentions.reaches(name, file)
-        return known[name]
-
-    def rebinds_elsewhere(self, attribute: str, file: Path) -> bool:
-        """Whether another file of the project gives an object of a class a value of its own under
-        an attribute: `Class.attribute`, of a class of this file."""
-        known = self.asked.rebound.setdefault(str(file), {})
-        if attribute not in known:
-            known[attribute] = self._mentions.rebinds(attribute, file)
-        return known[attribute]
-
-    def sets_option(self, option: str) -> bool:
-        """Whether something in the project sets an option so: `fast=True`."""
-        known = self.asked.options
-        if option not in known:
-            known[option] = self._mentions.sets(option)
-        return known[option]
-
-    def moves_data(self) -> bool:
-        """Whether a data set of the project moves what it holds."""
-        known = self.asked.data
-        if str(self.root) not in known:
-            known[str(self.root)] = self._mentions.data_is_moved
-        return known[str(self.root)]
-
-    def is_application(self) -> bool:
-        """Whether the project is run where it is, and nobody installs it."""
-        known = self.asked.applications
-        if str(self.root) not in known:
-            known[str(self.root)] = self._mentions.is_application
-        return known[str(self.root)]
-
-    def is_for_cuda(self) -> bool:
-        """Whether most files of the project that place something demand CUDA."""
-        known = self.asked.for_cuda
-        if str(self.root) not in known:
-            known[str(self.root)] = self._mentions.is_for_cuda
-        return known[str(self.root)]
 
     def _listing(self, directory: Path) -> frozenset[str]:
         names = self._listings.get(directory)
@@ -437,45 +364,37 @@ class Importer:
         return self.project.find(self.roots, dotted)
 
     def needs_cuda(self, path: str) -> bool:
-        """Whether nothing but CUDA runs a file: the project builds what it needs for it."""
-        return self.project.needs_cuda(self.project.root / path)
+        return self._answer(Question.NEEDS_CUDA, path)
 
     def programs_choose_default_device(self, path: str) -> bool:
-        """Whether every program that runs a file makes tensors elsewhere by default."""
-        return self.project.programs_choose_default_device(self.project.root / path)
+        return self._answer(Question.PROGRAMS_CHOOSE_DEFAULT_DEVICE, path)
 
     def programs_offer_host(self, path: str) -> bool:
-        """Whether what runs a file, by importing it, leaves the choice of the host."""
-        return self.project.programs_offer_host(self.project.root / path)
+        return self._answer(Question.PROGRAMS_OFFER_HOST, path)
 
     def is_named_elsewhere(self, name: str, path: str) -> bool:
-        """Whether another file of the project names what a file defines."""
-        return self.project.is_named_elsewhere(name, self.project.root / path)
+        return self._answer(Question.IS_NAMED_ELSEWHERE, path, name)
 
     def reaches(self, name: str, path: str) -> bool:
-        """Whether something that may run uses what a file defines, however far away."""
-        return self.project.reaches(name, self.project.root / path)
+        return self._answer(Question.REACHES, path, name)
 
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
-        """Whether another file of the project gives an object of a class a value of its own under
-        an attribute: `Class.attribute`, of a class of this file."""
-        return self.project.rebinds_elsewhere(attribute, self.project.root / path)
+        return self._answer(Question.REBINDS_ELSEWHERE, path, attribute)
 
     def sets_option(self, option: str) -> bool:
-        """Whether something in the project sets an option so: `fast=True`."""
-        return self.project.sets_option(option)
+        return self.project.answer(Question.SETS_OPTION, name=option)
 
     def moves_data(self) -> bool:
-        """Whether a data set of the project moves what it holds."""
-        return self.project.moves_data()
+        return self.project.answer(Question.MOVES_DATA)
 
     def is_application(self) -> bool:
-        """Whether the project is run where it is, and nobody installs it."""
-        return self.project.is_application()
+        return self.project.answer(Question.IS_APPLICATION)
 
     def is_for_cuda(self) -> bool:
-        """Whether most files of the project that place something demand CUDA."""
-        return self.project.is_for_cuda()
+        return self.project.answer(Question.IS_FOR_CUDA)
+
+    def _answer(self, question: Question, path: str, name: str = "") -> bool:
+        return self.project.answer(question, self.project.root / path, name)
 
     def settings(self, path: str) -> dict[str, str]:
         """What may choose a default device for a file's program: modules beside it, or in the

@@ -2,7 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from enum import Enum
+
+
+class Question(str, Enum):
+    """A question that only the whole project answers: about a file and a name in it, about a file,
+    or about neither."""
+
+    NEEDS_CUDA = "needs-cuda"
+    """Does nothing but CUDA run the file?"""
+    PROGRAMS_CHOOSE_DEFAULT_DEVICE = "programs-choose-default-device"
+    """Does every program that runs the file make tensors elsewhere by default?"""
+    PROGRAMS_OFFER_HOST = "programs-offer-host"
+    """Does what runs the file, by importing it, leave the choice of the host?"""
+    IS_NAMED_ELSEWHERE = "is-named-elsewhere"
+    """Does another file name what the file defines under the name?"""
+    REACHES = "reaches"
+    """Does something that may run use what the file defines under the name, however far away?"""
+    REBINDS_ELSEWHERE = "rebinds-elsewhere"
+    """`Class.attribute`: does another file than the class's give an object a value of its own?"""
+    SETS_OPTION = "sets-option"
+    """`fast=True`: does something set the option so?"""
+    MOVES_DATA = "moves-data"
+    """Does a data set move what it holds?"""
+    IS_APPLICATION = "is-application"
+    """Is the project run where it is, and installed by nobody?"""
+    IS_FOR_CUDA = "is-for-cuda"
+    """Do most files that place something demand CUDA?"""
 
 
 @dataclass(slots=True)
@@ -13,16 +41,7 @@ class Asked:
     sizes: of files that were too large to be loaded; -1 where there was none.
     files, directories: whether a directory has one of that name.
     settings: the modules of a directory that choose a default device, with their digests.
-    cuda: whether nothing but CUDA runs a file.
-    defaults: whether the programs that run a file choose another default device.
-    hosts: whether what runs a file leaves the choice of the host.
-    named: by a file, whether another one names what it defines.
-    reached: by a file, whether what may run uses what it defines.
-    rebound: by a file, "Class.attribute", whether another one assigns that from outside.
-    options: by an option and a value, "fast=True", whether something sets it so.
-    data: whether data sets of the project below a directory move what they hold.
-    applications: whether a project is run where it is, and nobody installs it.
-    for_cuda: whether most files of a project that place something demand CUDA.
+    answers: of the whole project, by question, file and name; "" where it is about none.
     """
 
     contents: dict[str, str] = field(default_factory=dict)
@@ -30,13 +49,15 @@ class Asked:
     files: dict[str, dict[str, bool]] = field(default_factory=dict)
     directories: dict[str, dict[str, bool]] = field(default_factory=dict)
     settings: dict[str, dict[str, str]] = field(default_factory=dict)
-    cuda: dict[str, bool] = field(default_factory=dict)
-    defaults: dict[str, bool] = field(default_factory=dict)
-    hosts: dict[str, bool] = field(default_factory=dict)
-    named: dict[str, dict[str, bool]] = field(default_factory=dict)
-    reached: dict[str, dict[str, bool]] = field(default_factory=dict)
-    rebound: dict[str, dict[str, bool]] = field(default_factory=dict)
-    options: dict[str, bool] = field(default_factory=dict)
-    data: dict[str, bool] = field(default_factory=dict)
-    applications: dict[str, bool] = field(default_factory=dict)
-    for_cuda: dict[str, bool] = field(default_factory=dict)
+    answers: dict[str, dict[str, dict[str, bool]]] = field(default_factory=dict)
+
+    def about(self, question: Question, file: str) -> dict[str, bool]:
+        """The answers to one question about a file, by name; those to come go in there."""
+        return self.answers.setdefault(question.value, {}).setdefault(file, {})
+
+    def each_answer(self) -> Iterator[tuple[str, str, str, bool]]:
+        """Question, file, name and answer."""
+        for question, files in self.answers.items():
+            for file, names in files.items():
+                for name, answer in names.items():
+                    yield question, file, name, answer

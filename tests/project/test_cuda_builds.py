@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from devlint.project.imports import Project
+from devlint.project.questions import Question
 
 SETUP = 'setup(ext_modules=[CUDAExtension(name="fast_kernels", sources=["a.cu"])])'
 
@@ -21,7 +22,7 @@ def project(root: Path, **files: str) -> Project:
 
 
 def needs_cuda(built: Project, path: str) -> bool:
-    return built.needs_cuda(built.root / path)
+    return built.answer(Question.NEEDS_CUDA, built.root / path)
 
 
 @pytest.mark.parametrize(

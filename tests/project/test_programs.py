@@ -8,6 +8,7 @@ import pytest
 from fakes import Tree
 
 from devlint.project.imports import Project
+from devlint.project.questions import Question
 
 LAUNCHER = """\
 import torch
@@ -29,7 +30,7 @@ PROJECT = {
 
 
 def choosing(root: Path, path: str) -> bool:
-    return Project(root).programs_choose_default_device(root / path)
+    return Project(root).answer(Question.PROGRAMS_CHOOSE_DEFAULT_DEVICE, root / path)
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ NET = {"net.py": "import torch\n", "train.py": f"import net\n{MAIN}"}
 
 
 def offering(root: Path, path: str) -> bool:
-    return Project(root).programs_offer_host(root / path)
+    return Project(root).answer(Question.PROGRAMS_OFFER_HOST, root / path)
 
 
 @pytest.mark.parametrize(
