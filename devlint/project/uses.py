@@ -18,6 +18,7 @@ from devlint.project.source import SourceError, read
 # What may name a function: code, configuration that is read at run time, documentation.
 _SUFFIXES = (".py", ".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".md", ".rst")
 MOST = 50_000_000  # bytes that are looked through, of a project
+MOST_DIRECTORIES = 20_000  # a file by itself may lie in somebody's home, or in /tmp
 _LARGEST = 2_000_000  # of one file: more is data
 
 # What a file says that is run.
@@ -112,11 +113,14 @@ def texts_of(root: Path) -> dict[Path, bytes]:
     return texts
 
 
-def _files(root: Path) -> Iterator[Path]:
-    for directory, directories, names in os.walk(root):
+def _files(root: Path) -> list[Path]:
+    """The files that may name something; none where there are too many directories."""
+    found: list[Path] = []
+    for number, (directory, directories, names) in enumerate(os.walk(root)):
+        if number == MOST_DIRECTORIES:
+            return []
         directories[:] = sorted(
             name for name in directories if name not in DEFAULT_EXCLUDE and name[0] != "."
         )
-        for name in sorted(names):
-            if name.endswith(_SUFFIXES):
-                yield Path(directory, name)
+        found += (Path(directory, name) for name in sorted(names) if name.endswith(_SUFFIXES))
+    return found

@@ -80,10 +80,14 @@ def test_what_belongs_to_others_is_not_looked_at(tmp_path):
     assert not found.elsewhere("Net", tmp_path / "a.py")
 
 
-def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(tmp_path, monkeypatch):
-    monkeypatch.setattr(uses, "MOST", 10)
-    found = project(tmp_path, a_dot_py="class Net: pass", b_dot_py="x = 1")
-    assert found.elsewhere("Net", tmp_path / "a.py")
+@pytest.mark.parametrize(("limit", "most"), [("MOST", 10), ("MOST_DIRECTORIES", 1)])
+def test_where_there_is_too_much_to_look_at_all_is_taken_to_be_named(
+    tmp_path, monkeypatch, limit, most
+):
+    files = {"a_dot_py": "class Net: pass", "inner__b_dot_py": "x = 1"}
+    assert not project(tmp_path, **files).elsewhere("Net", tmp_path / "a.py")
+    monkeypatch.setattr(uses, limit, most)
+    assert project(tmp_path, **files).elsewhere("Net", tmp_path / "a.py")
 
 
 EACH = "{k: v.to(device) for k, v in x.items()}"
