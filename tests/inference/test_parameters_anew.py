@@ -1,7 +1,7 @@
 """A parameter that a method makes anew is where it is made, and not where its module was moved."""
 
 import pytest
-from given import meetings, met, plain_attributes, settled
+from given import meetings, met, plain_attributes, revealed, settled
 
 GROWING = """
 class Growing(nn.Module):
@@ -118,3 +118,25 @@ def test_a_plain_tensor_in_place_of_a_parameter_that_was_not_made():
                 self.key = torch.ones(3) / 3
     """
     assert len(plain_attributes(settled(code))) == 1
+
+
+RELOADS = """
+class Reloads:
+    def reload(self, size):
+        self.weight = {kept}
+
+
+class Quantized(Reloads, nn.Linear):
+    def forward(self, x):
+        return reveal(self.weight)
+
+
+class Table(Reloads):
+    def rows(self):
+        return reveal(self.weight)
+"""
+
+
+def test_a_module_registers_what_a_mixin_makes_a_parameter_of():
+    assert revealed(RELOADS.format(kept="nn.Parameter(torch.zeros(size))")) == ["δ(self)", "cpu"]
+    assert revealed(RELOADS.format(kept="torch.zeros(size)")) == ["cpu", "cpu"]

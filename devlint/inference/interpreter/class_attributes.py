@@ -12,7 +12,8 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import Device
-from devlint.inference.domain.tensors import PARAMETER, Tensor
+from devlint.inference.domain.provenance import Provenance, StepKind
+from devlint.inference.domain.tensors import DEFAULT, KEPT, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
 from devlint.inference.interpreter import contract_places, contracts
 from devlint.inference.interpreter.movers import where_read
@@ -65,6 +66,8 @@ def _assigned_inside(info: ClassInfo, name: str) -> Value | None:
                 held = _written_so_far(ancestor, name)
             if held is None:
                 held = ancestor.members.get(name)
+            if held is not None and info.is_module and not ancestor.is_module:
+                held = union(_registered(info, value) for value in alternatives(held))
             if held is not None:
                 found = held if found is None else join_branches(found, held)
                 if ancestor is info:
@@ -72,6 +75,21 @@ def _assigned_inside(info: ClassInfo, name: str) -> Value | None:
         return None if found is None else where_read(info, name, found)
     finally:
         info.reading.discard(name)
+
+
+def _registered(info: ClassInfo, value: Value) -> Value:
+    """What a mixin keeps, in a module that inherits from it: whoever sets them, a module registers
+    its parameters.
+
+    `class Reloads: def reload(self, weight): self.weight = nn.Parameter(weight)`
+    """
+    if type(value) is not Tensor or not value.traits & PARAMETER or value.origin is None:
+        return value
+    made = value.origin
+    if made.root.kind is not StepKind.CREATED:
+        return value
+    origin = Provenance(StepKind.REGISTERED, made.node, made.source)
+    return value.with_place(info.variable, origin, drop=DEFAULT | KEPT)
 
 
 def left_so_far(info: ClassInfo, name: str) -> Value | None:
