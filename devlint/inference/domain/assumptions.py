@@ -224,7 +224,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "elsewhere here.",
     K.SCRIPT_RUNS_ON_ACCELERATOR: "A script that asks for no accelerator runs on one.",
     K.CUDA_CODE_RUNS_ELSEWHERE: "Code that shows to be for CUDA is to run elsewhere, too.",
-    K.TEST_RUNS_ON_ACCELERATOR: "A test, by the path of its file, runs on an accelerator.",
+    K.TEST_RUNS_ON_ACCELERATOR: "A test, by the path of its file, or a method that looks at the "
+    "shape of what its module gives alone, runs on an accelerator.",
     K.EXPORT_RUNS_ON_ACCELERATOR: "A function that exports a module to ONNX runs where the module "
     "is on an accelerator.",
     K.DATA_CODE_GETS_DEVICE_TENSORS: "A file that prepares data, by its path, gets tensors on an "

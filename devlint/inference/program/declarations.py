@@ -28,6 +28,7 @@ from devlint.inference.syntax.control_dependence import unconditional
 from devlint.inference.syntax.filled_lists import FilledLists
 from devlint.inference.syntax.names import Names
 from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.trials import is_trial
 
 MAX_BASES = 12
 
@@ -108,6 +109,11 @@ class Function:
     def exports(self) -> bool:
         """The function exports a module, which is mostly done on the host."""
         return self.contains("onnx.export(")
+
+    @cached_property
+    def is_trial(self) -> bool:
+        """The function looks at nothing but the shape of what its own module gives."""
+        return is_trial(self.node)
 
     @cached_property
     def key(self) -> str:

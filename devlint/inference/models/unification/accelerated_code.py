@@ -34,12 +34,16 @@ def in_test(frame: Frame) -> Assumption:
 
 def leaves_host(frame: Frame) -> Iterator[Assumption]:
     """What has to be assumed of a script that never asks for an accelerator, of a function that
-    exports a model, and of an object whose device is the host."""
+    exports a model or tries which shape comes out of it, and of an object whose device is the host.
+    """
     if frame.unit.host_script:
         yield on_accelerator(frame)
     if frame.function is not None and frame.function.exports:
         message = f"`{frame.function.name}`, which exports a model, runs on an accelerator"
         yield of_code(frame, AssumptionKind.EXPORT_RUNS_ON_ACCELERATOR, message)
+    if frame.function is not None and frame.function.is_trial:
+        message = f"`{frame.function.name}`, which tries the module, is called after it was moved"
+        yield of_code(frame, AssumptionKind.TEST_RUNS_ON_ACCELERATOR, message)
     if frame.info is not None and notes_host(frame.info):
         message = f"`{frame.info.name}`, whose device is the host, is moved"
         yield of_code(frame, AssumptionKind.OBJECT_LEAVES_HOST, message)
