@@ -68,6 +68,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 excused=moves_plain_attribute(info, note.name)
                 or _moved_elsewhere(info, note)
                 or (note.of_modules and _looks_after(info, note.name))
+                or (note.of_modules and _hides_one(info, note))
                 or (held.placement is not None and held.placement == info.stands_on)
                 or _by_switch(info.unit, note.tensor)
                 or info.unit.exports_on_host
@@ -83,6 +84,24 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 switch="" if note.of_modules else switch_of(info, note.method, note.name),
             )
         )
+
+
+_FILLING = ("append(", "extend(", "insert(")
+
+
+def _hides_one(info: ClassInfo, note: AttributeNote) -> bool:
+    """A list of one module, that gets no other: nobody needs such a list, but to keep the module
+    out of `parameters()` and `state_dict`. `self.teacher = [teacher]`"""
+    kept = note.source_node
+    if not isinstance(kept, (cst.List, cst.Tuple)) or len(kept.elements) != 1:
+        return False
+    if isinstance(kept.elements[0], cst.StarredElement):
+        return False
+    return not any(
+        f"self.{note.name}.{filling}" in each.text
+        for each in info.lineage()
+        for filling in _FILLING
+    )
 
 
 def _is_of_host_script(info: ClassInfo) -> bool:

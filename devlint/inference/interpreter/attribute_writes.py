@@ -12,11 +12,20 @@ import libcst as cst
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
+from devlint.inference.domain.host import Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, KEPT, PARAMETER, Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, under, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Unknown,
+    Value,
+    alternatives,
+    join_branches,
+    under,
+    union,
+)
 from devlint.inference.interpreter import contract_checks, contracts
 from devlint.inference.interpreter.attribute_suites import stands_in
 from devlint.inference.interpreter.kept_tensors import (
@@ -351,4 +360,6 @@ def _survives(value: Value, final: Value) -> bool:
     if type(value) is Tensor:
         found = [v.origin for v in alternatives(final) if type(v) is Tensor]
         return any(o is value.origin or (o and o.is_same(value.origin)) for o in found)
+    if type(value) is Host and value.array:
+        return any(type(v) is Host or type(v) is Unknown for v in alternatives(final))
     return True

@@ -56,7 +56,7 @@ def _name(frame: Frame, node: cst.Name) -> Value:
 def _attribute(frame: Frame, node: cst.Attribute) -> Value:
     path = dotted(node)
     if path:
-        held = frame.state.env.get(path)
+        held = frame.held(path)
         if held is not None:
             return possible(held, frame.state.when) if frame.state.when else held
     value = attribute_of(frame, node, frame.eval(node.value), node.attr.value)

@@ -140,7 +140,8 @@ def _put_into_dict(frame: Frame, holder: Mapping, key: Value, value: Value) -> N
 def _takes_list(target: cst.Subscript, holder: Value, value: Value) -> bool:
     """`table.values[i, :] = [1, loss]`: no list has such an index, and no tensor takes a list."""
     is_open = type(holder) is Unknown or (type(holder) is Tensor and not holder.is_sure)
-    return is_open and type(value) is Sequence and len(target.slice) > 1
+    is_list = type(value) is Sequence and value.kind == "list"
+    return is_open and is_list and len(target.slice) > 1
 
 
 def _fill_array(frame: Frame, target: cst.Subscript, value: Value, source: cst.CSTNode) -> None:

@@ -71,7 +71,7 @@ def shape_result(
             return value
     elif known.scalar:  # of two dimensions one may be left
         value = _with_traits(value, value.traits & ~(SCALAR | MATRIX))
-    if known.results > 0:
+    if known.results > 0 and not _is_of_two(known, arguments):
         items: list[Value] = [value] * known.results
         for index in known.host_results:
             origin = frame.origin(StepKind.LOADED, node, None, "always returned on the CPU")
@@ -114,6 +114,15 @@ def _found_positions(name: str, value: Tensor, arguments: Arguments) -> Value | 
     traits = value.traits & ~(SCALAR | MAYBE_SCALAR | SHAPED | VECTOR | MATRIX)
     found = _with_traits(value, traits | (VECTOR if as_tuple else MATRIX))
     return Sequence(None, found, "tuple") if as_tuple else found
+
+
+def _is_of_two(known: Call, arguments: Arguments) -> bool:
+    """`torch.max(x, other)`, of two tensors, where a dimension may stand in the place of the other:
+    it gives one tensor, and no pair."""
+    if "other" not in known.params or "dim" not in known.params:
+        return False
+    second = arguments.get(known.params.index("dim"), "other")
+    return type(second) is Tensor
 
 
 def _has_dim(known: Call, arguments: Arguments) -> bool:

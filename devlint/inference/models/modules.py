@@ -27,7 +27,7 @@ from devlint.inference.models.module_inputs import check_inputs
 from devlint.inference.models.module_places import placed, replaced, stateful
 from devlint.inference.models.moves.objects import move_of_module
 from devlint.inference.models.operands import operands_of
-from devlint.inference.models.registration import register_attribute
+from devlint.inference.models.registration import hand_over_parameters, register_attribute
 from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
@@ -326,6 +326,8 @@ def _register(
     value = arguments.get(1, "module" if "module" in method else "tensor")
     if "module" in method and module.items is not None and value is not None:
         _take_in(frame, module, value)  # whatever its name: `layers.add_module(str(i), layer)`
+    if method == "register_parameter":
+        hand_over_parameters(arguments)  # a list that has one, too, has what the module moves
     if type(name) is not Const or not isinstance(name.value, str) or value is None:
         return
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(method, "module")

@@ -306,6 +306,18 @@ class Frame:
             frame = frame.outer
         return lookup(self.unit, name)
 
+    def held(self, path: str) -> Value | None:
+        """What a path, `self.table`, was found or made to hold: here, or in a function around that
+        has the object."""
+        owner = path.partition(".")[0]
+        frame: Frame | None = self
+        while frame is not None:
+            value = frame.state.env.get(path)
+            if value is not None or owner in frame.state.env:
+                return value
+            frame = frame.outer
+        return None
+
     def bind(self, name: str, value: Value) -> None:
         """Assign to a name."""
         if self.global_names and name in self.global_names:

@@ -5,7 +5,8 @@
     self.layers = nn.ModuleList(xs)
 
 `ys` gets what is in `xs`, and so does the constructor. One that gets each element of a list gets
-the list, too: `for x in xs: parts.append(Wrapped(x))`.
+the list, too: `for x in xs: parts.append(Wrapped(x))`. So does one that gets them in another order,
+or among others: `both = sum(zip(xs, ys), ())`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 
 import libcst as cst
 
-from devlint.inference.syntax.text import dotted, names_in, parts
+from devlint.inference.syntax.text import called_name, dotted, names_in, parts
 
 
 @dataclass(slots=True, eq=False)
@@ -35,6 +36,7 @@ class FilledLists:
         self._handed_whole: set[str] = set()  # `x` of `Wrapped(x)`, and not of `Wrapped(x.size)`
         self._filling: dict[str, list[_Suite]] = {}
         self._over: dict[str, list[_Suite]] = {}  # of loops, by what they go over
+        self._rearranged: dict[str, set[str]] = {}  # names of what holds the same, by each
         inside: list[cst.CSTNode] = [body]
         for node in inside:  # grows on the way
             inside += parts(node)
@@ -42,6 +44,10 @@ class FilledLists:
                 self._read(node)
             elif type(node) is cst.CompFor:
                 self._note_loop(node, _Suite())
+            elif type(node) is cst.Assign:
+                for name in _arranged(node.value):
+                    bound = {dotted(target.target) for target in node.targets}
+                    self._rearranged.setdefault(name, set()).update(bound)
             elif type(node) is cst.Call and _is_constructor(node.func):
                 for argument in node.args:
                     self._handed.update(names_in(argument.value))
@@ -50,6 +56,7 @@ class FilledLists:
     def hand_on(self, names: Iterable[str]) -> bool:
         """A constructor gets one of these lists, or one that is filled alike."""
         held = set(names)
+        held |= {other for name in held for other in self._rearranged.get(name, ())}
         elements = {t for name in held for suite in self._over.get(name, ()) for t in suite.targets}
         return not (
             self._handed.isdisjoint(held | self._filled_alike(held))
@@ -83,6 +90,27 @@ class FilledLists:
         suite.targets = frozenset(names_in(loop.target))
         for name in names_in(loop.iter):
             self._over.setdefault(name, []).append(suite)
+
+
+_ARRANGING = frozenset({"zip", "sum", "list", "tuple", "reversed", "sorted", "chain"})
+
+
+def _arranged(value: cst.BaseExpression) -> Iterator[str]:
+    """The lists whose elements are those of an expression: `xs` and `ys` of `list(zip(xs, ys))`."""
+    if isinstance(value, cst.Subscript):
+        yield from _arranged(value.value)
+    elif isinstance(value, cst.BinaryOperation) and isinstance(value.operator, cst.Add):
+        yield from _arranged(value.left)
+        yield from _arranged(value.right)
+    elif isinstance(value, cst.Call) and called_name(value) in _ARRANGING:
+        for argument in value.args:
+            yield from _arranged(argument.value)
+    elif isinstance(value, (cst.List, cst.Tuple)):
+        for element in value.elements:
+            if isinstance(element, cst.StarredElement):
+                yield from _arranged(element.value)
+    elif dotted(value):
+        yield dotted(value)
 
 
 def _appended(suite: cst.BaseSuite) -> Iterator[tuple[str, str]]:
