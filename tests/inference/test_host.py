@@ -501,7 +501,7 @@ def test_a_module_that_is_there_to_be_exported_stays_on_the_host(path, line, rep
                 self.model = model
                 self.lin = nn.Linear(3, 3)
                 self.table = torch.ones(3)
-                self.heads = [nn.Linear(3, 3)]
+                self.heads = [nn.Linear(3, 3), nn.Linear(3, 3)]
 
             def forward(self, x):
                 return self.lin(x) + torch.ones(3)

@@ -121,6 +121,7 @@ class Student(nn.Module):
         ("[nn.Linear(3, 3)]", "pass", []),  # nobody needs a list of one: it is hidden there
         ("(nn.Linear(3, 3),)", "pass", []),
         ("[nn.Linear(3, 3)]", "self.teacher.append(nn.Linear(3, 3))", ["teacher"]),
+        ("[nn.Linear(3, 3)]", "self.teacher += [nn.Linear(3, 3)]", ["teacher"]),
         ("[nn.Linear(3, 3), nn.Linear(3, 3)]", "pass", ["teacher"]),
         ("[nn.Linear(3, 3) for _ in range(2)]", "pass", ["teacher"]),
     ],

@@ -86,7 +86,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
         )
 
 
-_FILLING = ("append(", "extend(", "insert(")
+_FILLING = (".append(", ".extend(", ".insert(", " +=")
 
 
 def _hides_one(info: ClassInfo, note: AttributeNote) -> bool:
@@ -98,9 +98,7 @@ def _hides_one(info: ClassInfo, note: AttributeNote) -> bool:
     if isinstance(kept.elements[0], cst.StarredElement):
         return False
     return not any(
-        f"self.{note.name}.{filling}" in each.text
-        for each in info.lineage()
-        for filling in _FILLING
+        f"self.{note.name}{filling}" in each.text for each in info.lineage() for filling in _FILLING
     )
 
 

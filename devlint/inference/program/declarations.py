@@ -112,8 +112,9 @@ class Function:
 
     @cached_property
     def is_trial(self) -> bool:
-        """The function looks at nothing but the shape of what its own module gives."""
-        return is_trial(self.node)
+        """The method looks at nothing but the shape of what its own module gives."""
+        calls_itself = self.contains("self(") or self.contains("self.forward(")
+        return calls_itself and is_trial(self.node)
 
     @cached_property
     def key(self) -> str:

@@ -307,16 +307,16 @@ class Frame:
         return lookup(self.unit, name)
 
     def held(self, path: str) -> Value | None:
-        """What a path, `self.table`, was found or made to hold: here, or in a function around that
+        """What a path, `self.table`, was found or made to hold: here, or in the method around that
         has the object."""
-        owner = path.partition(".")[0]
+        value = self.state.env.get(path)
+        if value is not None or self.outer is None or not path.startswith("self."):
+            return value
         frame: Frame | None = self
-        while frame is not None:
-            value = frame.state.env.get(path)
-            if value is not None or owner in frame.state.env:
-                return value
+        while frame is not None and value is None and "self" not in frame.state.env:
             frame = frame.outer
-        return None
+            value = frame.state.env.get(path) if frame is not None else None
+        return value
 
     def bind(self, name: str, value: Value) -> None:
         """Assign to a name."""
