@@ -38,9 +38,8 @@ def _is_looked_at(
     above = around.get(call)
     if not isinstance(above, cst.Assign):
         return _is_of_shape(call, around)
-    targets = [target.target for target in above.targets]
-    names = {each.value for target in targets for each in every(target, cst.Name)}
-    bound = {each for target in targets for each in every(target, cst.Name)}
+    bound = {each for target in above.targets for each in every(target.target, cst.Name)}
+    names = {each.value for each in bound}
     uses = [each for each in every(function.body, cst.Name) if each.value in names]
     read = [each for each in uses if each not in bound]
     return bool(read) and all(_is_of_shape(each, around) for each in read)
