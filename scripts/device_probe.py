@@ -21,7 +21,7 @@ import logging
 import re
 import typing
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 from unittest import mock
 
@@ -154,8 +154,13 @@ def samples(info: Any, limit: int) -> list[Any]:
     return found[::step][:limit]
 
 
-def observe(name: str, function: Callable[..., Any], sample: Any) -> Iterator[Observation]:
-    """Run one sample with all tensors on cuda, then with each on the CPU, as it is and 0-dim."""
+def observe(
+    name: str, function: Callable[..., Any], sample: Any, seen: set[Hashable]
+) -> Iterator[Observation]:
+    """Run one sample with all tensors on cuda, then with each on the CPU, as it is and 0-dim.
+
+    `seen` is what the samples that were mixed looked like: another like them shows nothing new.
+    """
     arguments = ((sample.input, *sample.args), dict(sample.kwargs))
     paths_and_leaves, shape = pytree.tree_flatten_with_path(arguments)
     leaves = [leaf for _, leaf in paths_and_leaves]
@@ -166,12 +171,14 @@ def observe(name: str, function: Callable[..., Any], sample: Any) -> Iterator[Ob
         Operand(_argument(paths_and_leaves[index][0]), leaves[index].dim()) for index in tensors
     )
     call = (tuple(sample.kwargs), 1 + len(sample.args))
+    choices = tuple(leaf for leaf in leaves if isinstance(leaf, bool | str | None))
+    looks = (name, operands, call, choices)
+    mode = FakeTensorMode(
+        shape_env=ShapeEnv(allow_scalar_outputs=True, allow_dynamic_output_shape_ops=True)
+    )
 
     def run(on_cpu: int | None, flat: int | None) -> tuple[str, int, int, bool] | None:
         """The outcome with operand `on_cpu` on the CPU and operand `flat` made 0-dim."""
-        mode = FakeTensorMode(
-            shape_env=ShapeEnv(allow_scalar_outputs=True, allow_dynamic_output_shape_ops=True)
-        )
         checks = ExactChecks()
         with mode, warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -200,8 +207,9 @@ def observe(name: str, function: Callable[..., Any], sample: Any) -> Iterator[Ob
     outcome = run(None, None)
     if outcome is not None and outcome[0] != "refused":
         yield Observation(name, operands, *call, None, False, *outcome)
-    if len(tensors) < 2:
-        return  # nothing to disagree with
+    if len(tensors) < 2 or looks in seen:
+        return  # nothing to disagree with, or nothing new
+    seen.add(looks)
     for number, operand in enumerate(operands):
         outcome = run(number, None)
         if outcome is not None:
@@ -223,9 +231,10 @@ def _argument(path: tuple[Any, ...]) -> int | str:
 def observations(limit: int = 4) -> Iterator[Observation]:
     """All runs of all operators, `limit` samples each; the same at every call."""
     cached: tuple[Any, list[Any]] = (None, [])
+    seen: set[Hashable] = set()
     for name, function, info in operators():
         if cached[0] is not info:
             torch.manual_seed(0)
             cached = (info, samples(info, limit))
         for sample in cached[1]:
-            yield from observe(name, function, sample)
+            yield from observe(name, function, sample, seen)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 import sys
 import threading
@@ -25,6 +26,10 @@ class TracedLines:
     """Those that an exception left."""
     with_it: Lines
     """Those before which what was asked for was at hand."""
+
+
+_real_path = functools.cache(os.path.realpath)
+"""Asked for each file of torch that a program runs code of, in each run of a process."""
 
 
 class LineTracer:
@@ -62,7 +67,7 @@ class LineTracer:
         name = code.co_filename
         known = self._real.get(name, "")
         if known == "":
-            path = os.path.realpath(name)
+            path = _real_path(name)
             known = self._real[name] = path if path in self.files else None
         return known
 

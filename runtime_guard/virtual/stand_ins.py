@@ -8,7 +8,7 @@ went elsewhere (into a class, into a default) go on to work; originals there sta
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Set
 from types import ModuleType
 from typing import Any
 
@@ -47,20 +47,19 @@ def _is_public(replaced: Replacement) -> bool:
     return named and owner.__name__.partition(".")[0] == "torch"
 
 
-def give_originals_back(replaced: Iterable[Replacement], before: Collection[str]) -> None:
+def give_originals_back(replaced: Iterable[Replacement], before: Set[str]) -> None:
     """Put back what modules hold that are not among ``before``, and the program's main one."""
     originals: dict[int, list[Replacement]] = {}
     for replacement in replaced:
         if callable(replacement.value):
             originals.setdefault(id(replacement.value), []).append(replacement)
-    for name, module in list(sys.modules.items()):
-        if name in before and name != "__main__":
-            continue
-        names = getattr(module, "__dict__", {})
+    for name in {*sys.modules} - before | {"__main__"}:
+        names = getattr(sys.modules.get(name), "__dict__", {})
         for attribute, value in list(names.items()):
-            original = _of_one(originals.get(id(value), []), attribute, "original")
-            if original is not None:
-                names[attribute] = original
+            if id(value) in originals:
+                original = _of_one(originals[id(value)], attribute, "original")
+                if original is not None:
+                    names[attribute] = original
 
 
 def _of_one(replacements: list[Replacement], attribute: str, side: str) -> Any:

@@ -88,7 +88,7 @@ def test_the_table_agrees_with_runs_of_the_operators(
         judged += 1
         if answer != observed_outcome(run):
             disagreements[run.name] = disagreements.get(run.name, 0) + 1
-    assert judged > 8000
+    assert judged > 6000
     assert sum(disagreements.values()) <= 0.02 * judged, disagreements
     listed = {
         name
