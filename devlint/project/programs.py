@@ -20,7 +20,7 @@ from devlint.project.source import SourceError, read
 
 # What makes tensors elsewhere than on the host, where nobody says where.
 SETS_DEFAULT = re.compile(
-    rb"^[ \t]*torch\.set_default_(?:tensor_type\([\"']?torch\.cuda"
+    rb"^[ \t]*torch\.set_default_(?:tensor_type\([^()]{0,80}(?:cuda|gpu|device)"
     rb"|device\((?![\"']cpu|None|torch\.device\([\"']cpu))",
     re.M,
 )

@@ -140,3 +140,70 @@ class Table(Reloads):
 def test_a_module_registers_what_a_mixin_makes_a_parameter_of():
     assert revealed(RELOADS.format(kept="nn.Parameter(torch.zeros(size))")) == ["δ(self)", "cpu"]
     assert revealed(RELOADS.format(kept="torch.zeros(size)")) == ["cpu", "cpu"]
+
+
+NAMED = """
+class Repulsion(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = torch.ones(3)
+        self.power = torch.ones(3)
+        for name in ["scale", "power"]:
+            setattr(self, name, {value})
+
+    def forward(self, r):
+        return reveal(self.scale) * r
+"""
+
+
+def test_a_parameter_put_under_a_name_that_is_written_down_is_registered():
+    code = NAMED.format(value="nn.Parameter(getattr(self, name))")
+    assert revealed(code) == ["δ(self)"]
+    assert plain_attributes(settled(code)) == []
+
+
+def test_whatever_is_put_under_such_a_name_replaces_what_was_there():
+    code = NAMED.format(value="make(name)")
+    assert revealed(code) == ["no tensor"]
+    assert plain_attributes(settled(code)) == []
+
+
+MIXED_IN = """
+class WithEmbeddings({base}):
+    def build(self, count):
+        self.embeddings = nn.Embedding(count, 8)
+
+    def forward(self, rows):
+        return self.embeddings(rows.to(self.device))
+
+
+class Net({bases}):
+    def __init__(self, count, device):
+        super().__init__()
+        self.device = device
+        self.build(count)
+"""
+
+
+@pytest.mark.parametrize(
+    ("bases", "count"),
+    [("nn.Module, WithEmbeddings", 0), ("WithEmbeddings, Plain", 1), ("WithEmbeddings", 1)],
+)
+def test_a_class_that_a_module_mixes_in_is_a_part_of_a_module(bases, count):
+    assert len(met(MIXED_IN.format(base="object", bases=bases))) == count
+
+
+def test_what_a_constructor_defines_runs_once_the_module_was_moved():
+    code = """
+    class Metric(nn.Module):
+        def __init__(self, weight):
+            super().__init__()
+            self.weight = nn.Parameter(torch.tensor([weight]))
+            self.table = torch.ones(3)
+
+            def measure(z):
+                return reveal(self.weight) * z + reveal(self.table)
+
+            self.measure = measure
+    """
+    assert revealed(code) == ["δ(self)", "cpu"]

@@ -347,3 +347,28 @@ def test_a_dimension_by_its_number_is_asked_of_a_tensor(how, found):
         return x.mean({how}) - torch.arange(3)
     """
     assert bool(met(code)) is found
+
+
+@pytest.mark.parametrize(
+    ("test", "count"),
+    [("keep == 1.0", 0), ("1 > keep", 1), ("keep > 0.5", 0), ("keep.mean() > 0.5", 1)],
+)
+def test_what_a_test_compares_with_a_number_is_rather_one(test, count):
+    code = f"""
+    class Drop(nn.Module):
+        def forward(self, x, keep):
+            if {test}:
+                return x
+            return (torch.rand(8) + keep).floor()
+    """
+    assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(("asked", "count"), [("size", 0), ("shape", 1)])
+def test_a_size_that_nobody_calls_is_no_tensors(asked, count):
+    code = f"""
+    class Shuffle(nn.Module):
+        def check(self, kind):
+            return torch.zeros(kind.{asked}) + kind
+    """
+    assert len(met(code)) == count

@@ -121,7 +121,7 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if name == "is_cuda":
         return _is_cuda(base)
     if name in ("shape", "size"):
-        if evidence is not None and frame.in_module:
+        if evidence is not None and frame.in_module and name == "shape":
             evidence.mark_tensor()  # modules are given no arrays
         return Host(base, whole=True)
     if name == "dtype":

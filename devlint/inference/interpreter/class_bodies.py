@@ -27,16 +27,21 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
     named = [frame.eval(argument.value) for argument in node.bases if argument.star == ""]
     bases = [base for each in named for base in alternatives(each)]  # `try: … except ImportError:`
     unit = frame.unit
+    concerned = "torch" in unit.source.text
     is_module = any(_is_module(unit, base) for base in bases) or (
-        "torch" in unit.source.text and _looks_like_module(node, bases)
+        concerned and _looks_like_module(node, bases)
     )
+    mixed_in = concerned and not is_module and _is_mixed_in(frame, node.name.value)
     info = ClassInfo(
         name=node.name.value,
         node=node,
         unit=unit,
         bases=[base.info if type(base) is ClassValue else base for base in bases],
-        is_module=is_module,
-        variable=Variable("self", VariableKind.MODULE if is_module else VariableKind.FLEXIBLE),
+        is_module=is_module or mixed_in,
+        variable=Variable(
+            "self", VariableKind.MODULE if is_module or mixed_in else VariableKind.FLEXIBLE
+        ),
+        mixed_in=mixed_in,
     )
     classes_of(unit).append(info)
     body = Frame(unit, frame.interpreter, frame.function, frame, info)
@@ -75,7 +80,7 @@ def _class_member(info: ClassInfo, value: Value) -> Value:
 
 def _is_module(unit: Unit, base: Value) -> bool:
     if type(base) is ClassValue:
-        return base.info.is_module
+        return base.info.is_module and not base.info.mixed_in
     if type(base) is not External:
         return False
     if base.name in ("torch.nn.Module", "torch.nn.modules.module.Module"):
@@ -105,6 +110,28 @@ def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
         type(base) is External
         and (base.name.startswith(others) or holds("other-framework", base.name))
         for base in bases
+    )
+
+
+class _Bases:
+    """The bases that the classes of a file have beside each one, by its name."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.beside: dict[str, list[list[cst.BaseExpression]]] = {}
+        for node in every(unit.tree, cst.ClassDef):
+            bases = [each.value for each in node.bases if dotted(each.value)]
+            for base in bases:
+                others = [each for each in bases if each is not base]
+                self.beside.setdefault(dotted(base), []).append(others)
+
+
+def _is_mixed_in(frame: Frame, name: str) -> bool:
+    """All classes of the file that inherit this one are modules by another base:
+    `class Net(nn.Module, WithEmbeddings)`."""
+    beside = frame.unit.kept(_Bases).beside.get(name, ())
+    return bool(beside) and all(
+        any(_is_module(frame.unit, v) for base in others for v in alternatives(frame.eval(base)))
+        for others in beside
     )
 
 

@@ -61,6 +61,17 @@ def _given_or_not(frame: Frame, name: str, value: Value) -> None:
             each.evidence.effects.tested = True
 
 
+def _compared_with_number(frame: Frame, node: cst.Comparison) -> None:
+    """`if keep_rate == 1.0:` of a parameter: a number, or one element, rather than a tensor."""
+    others = [each.comparator for each in node.comparisons]
+    if type(node.left) is not cst.Name or not isinstance(others[0], (cst.Integer, cst.Float)):
+        return
+    for each in alternatives(frame.eval(node.left)):
+        if type(each) is Tensor and each.evidence is not None and each.origin is not None:
+            is_parameter = each.origin.kind is StepKind.PARAMETER
+            each.evidence.hints.number = each.evidence.hints.number or is_parameter
+
+
 def _begins_so(frame: Frame, node: cst.BaseExpression) -> bool:
     """`self.flag`, which only the constructor sets: the object begins so, and whoever has it may
     set it; but for one of a project in which nothing does. The same of an object that is handed in.
@@ -191,6 +202,7 @@ def _comparison(frame: Frame, node: cst.Comparison) -> bool | None:
     if known is not None:
         return known
     value = frame.eval(node)
+    _compared_with_number(frame, node)
     turn = first_iteration.first(frame, node) if frame.control.loops else None
     if turn is not None:
         return turn

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import DEFAULT, LOADED, Tensor
+from devlint.inference.domain.tensors import DEFAULT, Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.unification.contradictions import contradiction
@@ -38,7 +38,7 @@ def check_data(frame: Frame, node: cst.Call, name: str, arguments: Arguments) ->
     somebody has set another default device."""
     generator = arguments.keywords.get("generator")
     if name in _DRAW_ON_HOST and generator is not None and not frame.has_default_device:
-        drawn = Tensor(CPU, frame.origin(StepKind.CREATED, node), LOADED)
+        drawn = Tensor(CPU, frame.origin(StepKind.CREATED, node), DEFAULT)
         compare(frame, node, drawn, generator[0], generator[1])
 
 

@@ -131,7 +131,8 @@ def check_inputs(
     is_known: bool = True,
     taken: Assumptions = (),
 ) -> bool:
-    """Note the inputs of a module that are elsewhere. True when the module is what is out of place.
+    """Note the inputs of a module that are elsewhere. True where that leaves open where the result
+    is: the module is what is out of place, or an input is on the host on purpose.
 
     `module`: the expression whose value is called, `net` of `net(x)`. Of one whose class is not
     known (`is_known`) some inputs may be for the host, `net(image, boxes)`, where it slices by the
@@ -186,7 +187,8 @@ def check_inputs(
             ):
                 assumed.append(fed_from_elsewhere(frame, module))
             module_at_fault = type(place) is not Variable and place == CPU and tensor.place != CPU
-            at_fault = at_fault or module_at_fault
+            on_purpose = any(each.kind is K.EXPLICIT_HOST_IS_MEANT_ELSEWHERE for each in found)
+            at_fault = at_fault or module_at_fault or on_purpose
             if type(place) is Variable and place.parameter and strength(assumed) < 1:
                 add_pending(frame, node, *said, tensor, own, False, assumptions=open_to)
             odd, anchor = (tensor, argument), (own, module)

@@ -17,6 +17,7 @@ from devlint.inference.facts import MeetingKind
 from devlint.inference.models.devices import parse_device
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.iterables import PYTHON_ITERABLES
+from devlint.inference.models.registration import register_by_name
 from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import HostWaits, NumberTaken
@@ -61,6 +62,16 @@ def _getattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if unseen and len(arguments.positional) > 2:
         return UNKNOWN  # `getattr(batch, "masks", None)`: it may have none, and of any type
     return frame.interpreter.attribute_of(frame, attribute, base, name.value)
+
+
+def _setattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`setattr(self, "name", value)`; the name may be one of several that are written down."""
+    given = [value for value, _ in arguments.positional]
+    if len(given) == 3 and given[0] is frame.instance and frame.info is not None:
+        for name in alternatives(given[1]):
+            if type(name) is Const and isinstance(name.value, str):
+                register_by_name(frame.info, frame, name.value, given[2], node)
+    return NONE
 
 
 def _default_of(frame: Frame, name: str, value: Value) -> Value:
@@ -202,6 +213,7 @@ _BUILTINS: dict[str, Handler] = {
     "abs": _absolute,
     "super": _super,
     "getattr": _getattr,
+    "setattr": _setattr,
     "isinstance": _host,
     "hasattr": has_attribute,
     "callable": _host,

@@ -8,7 +8,7 @@ from devlint.inference.domain.host import Const
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, SCALAR, Tensor
-from devlint.inference.domain.value import Value, alternatives, join_branches, union
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.program.attribute_notes import Written
 from devlint.inference.program.declarations import ClassInfo
@@ -47,6 +47,21 @@ def register_attribute(
     info.attributes[name] = held if old is None else join_branches(old, held)
     branches = frozenset(frame.control.branches)
     info.branches.setdefault(name, []).append(Written(held, branches, node))
+
+
+def register_by_name(
+    info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode
+) -> None:
+    """`setattr(self, "scale", nn.Parameter(…))`: what was assigned to that name before is gone."""
+    writes = frame.outcome.writes
+    writes[:] = [write for write in writes if write.name != name]
+    frame.state.env.pop(f"self.{name}", None)
+    if info.is_module and type(value) is Tensor and value.traits & PARAMETER:
+        register_attribute(info, frame, name, "parameter", value, node)
+    elif info.is_module and type(value) is Instance and value.module:
+        register_attribute(info, frame, name, "module", value, node)
+    else:
+        info.attributes[name] = UNKNOWN
 
 
 def as_submodule(info: ClassInfo, value: Instance) -> Instance:

@@ -203,6 +203,7 @@ class ClassInfo:
     bases: list[ClassInfo | Value]  # of the project, and others
     is_module: bool
     variable: Variable
+    mixed_in: bool = False  # a plain class, and a module only where modules inherit it
     methods: dict[str, Function] = field(default_factory=dict)
     members: dict[str, Value] = field(default_factory=dict)  # the class body's own names
     writers: dict[str, list[str]] = field(default_factory=dict)

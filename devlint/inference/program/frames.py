@@ -308,14 +308,16 @@ class Frame:
 
     def held(self, path: str) -> Value | None:
         """What a path, `self.table`, was found or made to hold: here, or in the method around that
-        has the object."""
+        has the object. What a constructor defines runs when the object is complete, and may have
+        been moved."""
         value = self.state.env.get(path)
         if value is not None or self.outer is None or not path.startswith("self."):
             return value
         frame: Frame | None = self
         while frame is not None and value is None and "self" not in frame.state.env:
             frame = frame.outer
-            value = frame.state.env.get(path) if frame is not None else None
+            if frame is not None and not frame.constructing:
+                value = frame.state.env.get(path)
         return value
 
     def bind(self, name: str, value: Value) -> None:
