@@ -64,3 +64,25 @@ def test_a_legacy_type_of_another_tensor() -> None:
     text = "import torch\n\n\ndef f(y: torch.Tensor):\n    return torch.zeros(3).type(y.type())\n"
     (advice,) = _advice(text, "DEV503")
     assert "`dtype=y.dtype` and `device=y.device`" in advice
+
+
+def test_of_what_is_in_one_list_no_device_is_that_of_the_list():
+    (found,) = check_text("""
+import torch
+from torch import nn
+
+
+class Pooled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.mlp = nn.Linear(3, 3)
+
+    def forward(self, rows, lengths):
+        parts = []
+        for row, length in zip(self.mlp(rows), lengths):
+            parts.append(row if length else torch.zeros(3))
+        return torch.cat(parts)
+""")
+    assert found.advice == (
+        "make it on the device of the other operand: pass `device=` to the factory"
+    )

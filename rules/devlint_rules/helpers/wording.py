@@ -205,6 +205,8 @@ def _device_texts(operand: Operand) -> Iterator[str]:
 def device_there(facts: Facts, meeting: Meeting, place: cst.CSTNode) -> str | None:
     """The same of what a meeting goes by. A module whose call it lies in has no `.device`."""
     operand, call = meeting.right, meeting.site.node
+    if operand.site.node is meeting.left.site.node:
+        operand = operand._replace(element=True)  # what both are in: `torch.cat(parts)`
     if meeting.inside is None or not isinstance(call, cst.Call) or operand.element:
         return device_expression(facts, operand, place)
     func = call.func
