@@ -95,7 +95,8 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Distributions:
     copy = tmp_path_factory.mktemp("source") / "devlint"
     shutil.copytree(ROOT, copy, ignore=NOT_SOURCE)
     out = copy.parent / "out"
-    build = [sys.executable, "-m", "build", "--outdir", str(out), str(copy)]
+    uv = ["--installer=uv"] if "UV_INDEX_STRATEGY" in os.environ else []  # by scripts/test.py
+    build = [sys.executable, "-m", "build", *uv, "--outdir", str(out), str(copy)]
     result = subprocess.run(build, capture_output=True, text=True)
     assert result.returncode == 0, result.stdout + result.stderr
     (wheel,) = out.glob("*.whl")
