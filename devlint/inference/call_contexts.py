@@ -62,6 +62,7 @@ class Given:
     overrides: tuple[str, ...] = ()  # the methods that it stands for where calls name those
     made: bool = False  # what meets it was made on the default device
     of_module: bool = False  # of a module's own method
+    is_device: bool = False  # it is a device itself, and chosen by calls alone
 
     @property
     def is_private(self) -> bool:
@@ -112,6 +113,8 @@ class Feeds:
         """What the calls say of a fact that needs this parameter to live on a device."""
         if given.parameter == HOME:
             return self._of_home(given)
+        if given.is_device:
+            return self._of_device(given)
         name = given.parameter
         if given.made or not name:
             if Fed.AROUND in self._sources(replace(given, parameter="", index=-1)).of_calls:
@@ -141,6 +144,13 @@ class Feeds:
             serves = given.serves or Fed.OTHERS in found.all
             against.append((served if serves else alone, message))
         return Verdict(tuple(against))
+
+    def _of_device(self, given: Given) -> Verdict:
+        """A device that a function of a script is handed, and that is the host in all calls."""
+        if self._sources(given).all != {Fed.HOST}:
+            return SILENT
+        message = f"`{given.parameter}` is another device than the host, which all calls choose"
+        return Verdict(((AssumptionKind.CALLERS_ARE_NOT_ALL_ON_HOST, message),))
 
     def _of_home(self, given: Given) -> Verdict:
         """A module that the project makes, and leaves on the host wherever it does; or any, where

@@ -92,6 +92,11 @@ def _advice(fact: NonLeaf) -> str:
     text = _leaf_there(fact)
     if text is not None and "\n" not in text:
         return f"make the leaf on the device: `{text}`"
+    if _is_frozen(fact):
+        return (
+            "move first, then make the parameter: "
+            "`nn.Parameter(x.to(device), requires_grad=False)`, or register a buffer"
+        )
     return "move first, then ask for the gradient: `x.to(device).requires_grad_()`"
 
 

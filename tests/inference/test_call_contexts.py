@@ -591,3 +591,38 @@ def test_which_of_several_is_called_goes_by_the_arguments_that_it_takes(argument
     classes = {each: f"main.py::{each}.forward" for each in ("Cell", "Layer")}
     fed = {feed.function for feed in facts.feeds}
     assert {name for name, key in classes.items() if key in fed} == called
+
+
+EXPORT = """
+def export(model: nn.Module, device):
+    model.to(device)
+    return model(torch.zeros(3))
+
+
+def main():
+    model = nn.Linear(3, 3)
+    device = {device}
+    export(model, device)
+{more}
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("device", "more", "expected"),
+    [
+        ('"cpu"', "", "possible"),
+        ('torch.device("cpu")', "", "possible"),
+        ('"cuda"', "", "likely"),
+        ('torch.device("cuda" if torch.cuda.is_available() else "cpu")', "", "likely"),
+        ('"cpu"', '    export(model, "cuda")\n', "likely"),
+        ("args.device", "", "likely"),
+    ],
+)
+def test_the_device_that_a_script_hands_to_its_functions_is_that_of_its_calls(
+    device, more, expected
+):
+    found = meetings(settled(EXPORT.format(device=device, more=more)))
+    assert [each.rpartition(" ")[2] for each in found] == [expected]

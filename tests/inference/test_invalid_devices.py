@@ -334,3 +334,22 @@ def test_what_is_declared_a_torch_device_equals_no_string(parameter, found):
         return "GPU" if device == "cuda" else "CPU"
     """
     assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("otherwise", "found"),
+    [('"cpu"', []), ('torch.device("cpu")', [Mistake.NEVER_EQUAL])],
+)
+def test_an_attribute_that_is_a_text_where_there_is_no_accelerator_equals_one(otherwise, found):
+    code = f"""
+    class Model:
+        def __init__(self):
+            if torch.cuda.is_available():
+                self.device = torch.device("cuda")
+            else:
+                self.device = {otherwise}
+
+        def predict(self, x):
+            return x.float() if self.device == "cpu" else x
+    """
+    assert mistakes(code) == found

@@ -219,3 +219,23 @@ def test_no_turn_reads_what_another_puts_at_its_own_index(stop, row, after):
     places = [read.operand.name for read in facts.host_reads]
     assert [name for name in places if name == "row"] == row
     assert places.count("found[0]") == after
+
+
+@pytest.mark.parametrize(
+    ("dets", "made", "count"),
+    [
+        ('{"scores": x, "boxes": x}', "dets[k].cpu().numpy()", 0),
+        ('{"scores": x, "boxes": x}', "dets[k].cpu()", 1),
+        ("x.parts", "dets[k].cpu().numpy()", 0),
+    ],
+)
+def test_a_loop_over_a_dict_that_makes_arrays_of_its_entries_leaves_arrays(dets, made, count):
+    code = f"""
+    def show(x: torch.Tensor):
+        x = x.cuda()
+        dets = {dets}
+        for k in dets:
+            dets[k] = {made}
+        return dets["scores"] + torch.ones(3).cuda()
+    """
+    assert len(met(code)) == count

@@ -1579,3 +1579,20 @@ def test_a_container_of_parts_in_several_places_is_nowhere():
             "nn.ReLU()", "nn.Linear(3, 3).cuda()"
         )
     )
+
+
+def test_a_part_of_a_module_list_is_one_and_is_registered():
+    code = """
+    class Net(nn.Module):
+        def __init__(self, count):
+            super().__init__()
+            layers = nn.ModuleList()
+            for _ in range(count):
+                layers.append(nn.Linear(3, 3))
+            self.layers = layers[::-1]
+
+        def forward(self, x):
+            return reveal(self.layers[0](x))
+    """
+    assert revealed(code) == ["δ(self)"]
+    assert met(code) == []

@@ -147,3 +147,24 @@ def test_a_class_out_of_sight_may_register_a_parameter_and_an_optimizer_moves_no
     """
     (found,) = met(code)
     assert found.endswith("certain" if sure else "possible")
+
+
+@pytest.mark.parametrize(("otherwise", "found"), [("self.data.to(device)", 0), ("pass", 1)])
+def test_what_an_object_keeps_is_moved_in_place_on_each_of_its_ways(otherwise, found):
+    code = f"""
+    from torch_geometric.datasets import Planetoid
+
+    class Trainer:
+        def __init__(self, args, model, device):
+            self.model = model.to(device)
+            if args.large:
+                self.data, self.split = Planetoid("x", args.name)[0], args.split
+                self.data.to(device)
+            else:
+                self.data = Planetoid("x", args.name)[0]
+                {otherwise}
+
+        def run(self):
+            return F.nll_loss(self.model(self.data.x.cuda()), self.data.y)
+    """
+    assert len(met(code)) == found

@@ -86,3 +86,47 @@ class Pooled(nn.Module):
     assert found.advice == (
         "make it on the device of the other operand: pass `device=` to the factory"
     )
+
+
+def test_a_module_whose_parameter_stands_there_is_named_by_that():
+    found = next(
+        each
+        for each in check_text("""
+import torch
+from torch import nn
+
+
+class Bounded(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.weight = nn.Parameter(torch.rand(n, n))
+
+    def excess(self):
+        return torch.max(torch.zeros(1), torch.norm(self.weight, 2) - 1)
+""")
+        if each.rule == "DEV102"
+    )
+    assert found.advice.endswith("`torch.zeros(1, device=self.weight.device)`")
+
+
+def test_a_parameter_that_nothing_trains_is_made_behind_the_move():
+    found = next(
+        each
+        for each in check_text("""
+import torch
+from torch import nn
+
+
+class Norm(nn.Module):
+    def __init__(self, size, device):
+        super().__init__()
+        self.options = dict(dtype=torch.float32, device=device)
+        self.mean = nn.Parameter(torch.zeros(size), requires_grad=False).to(**self.options)
+
+    def forward(self, x):
+        return x - self.mean
+""")
+        if each.rule == "DEV203"
+    )
+    assert "requires_grad_()" not in found.advice
+    assert "`nn.Parameter(x.to(device), requires_grad=False)`" in found.advice

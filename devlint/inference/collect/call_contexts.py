@@ -10,11 +10,12 @@ import libcst as cst
 from devlint.inference.call_contexts import Fed, Feed, Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import NONE, Const, Host
+from devlint.inference.domain.host import NONE, Const, DeviceValue, Host
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
 from devlint.inference.domain.value import Value, alternatives, is_untold
+from devlint.inference.models.devices import written_device
 from devlint.inference.models.elements import is_row
 from devlint.inference.models.factories import CONVERTERS
 from devlint.inference.program.declarations import ClassInfo, Function, Owners
@@ -45,11 +46,14 @@ def given(
     """
     for tensor in tensors:
         place = tensor.place
-        if type(place) is not Variable or place.kind is not VariableKind.INPUT:
+        if type(place) is not Variable or place.kind not in _CALLERS:
             continue
         function = frame.unit.context.kept(Owners).functions.get(place)
         if function is None:
             continue
+        if place.kind is VariableKind.DEVICE:
+            own = _parameter(function, place)
+            return None if own is None or own.serves else replace(own, is_device=True)
         works = _works_with_module(function)
         if works and not may_be_array and holds("framework-method", function.name):
             continue
@@ -70,6 +74,9 @@ def given(
             of_module=works,
         )
     return None
+
+
+_CALLERS = (VariableKind.INPUT, VariableKind.DEVICE)  # they choose what is there
 
 
 def is_callers_own(frame: Frame, place: Placement) -> bool:
@@ -281,6 +288,19 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
             yield from _source(frame, each)
         elif type(each) is Instance and each.tensor is not None:
             yield from _source(frame, each.tensor)  # a graph, where its tensors are
+        elif type(each) is DeviceValue or type(each) is Const:
+            yield from _of_device(frame, each)
+
+
+def _of_device(frame: Frame, value: DeviceValue | Const) -> Iterable[tuple[Fed, Given | None]]:
+    """Which device is handed in: the host, another one, or that of the caller's own parameter."""
+    place = value.place if type(value) is DeviceValue else written_device(value)
+    if type(place) is Device:
+        yield (Fed.DEVICE if place.is_accelerator else Fed.HOST), None
+    elif type(place) is Variable:
+        own = frame.unit.context.kept(Owners).functions.get(place)
+        through = _parameter(own, place) if own is not None else None
+        yield (Fed.DEVICE, None) if through is None else (Fed.CALLER, through)
 
 
 _OF_TENSORS = (Fed.TENSOR, Fed.ROW)  # no part of `(rows, lengths)` need be one

@@ -107,11 +107,23 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
         return
     never = isinstance(operator, (cst.Equal, cst.In))
     mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
+    if _is_text_elsewhere(frame, node):
+        return
     # of what is equal to one another, one `torch.device` is enough
     if any(map(_is_device, (device, *event.before))):
         _note(frame, node, mistake, shorten(node), "")
     elif named:
         frame.notes.append(ComparisonNote(node, mistake))
+
+
+def _is_text_elsewhere(frame: Frame, comparison: cst.CSTNode) -> bool:
+    """`self.device == "cpu"`, where some method of the class puts a text there: on the way that is
+    taken without an accelerator, say."""
+    assigned = frame.info.assigned if frame.info is not None else {}
+    paths = (dotted(each) for each in every(comparison, cst.Attribute))
+    names = (path.removeprefix("self.") for path in paths)
+    values = (value for name in names for _, value in assigned.get(name, ()))
+    return any(isinstance(value, cst.SimpleString) for value in values)
 
 
 def _is_device(value: Value) -> bool:

@@ -104,7 +104,7 @@ def _settle_move(frame: Frame, note: MoveNote) -> None:
             discarded=note.discarded,
             non_blocking=note.non_blocking,
             loop=loop_fact(frame, note.loop),
-            invariant=invariant(note, of_module),
+            invariant=invariant(frame, note, of_module),
             creation=site(note.creation) if note.creation is not None else None,
             target_node=note.target_node,
             to_tensor=note.to_tensor,

@@ -14,6 +14,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import Host
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import ALWAYS
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, KEPT, PARAMETER, Tensor
@@ -102,7 +103,7 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
     last = _last_in_any_case(frame)
     for number, (name, value, node, source, flags) in enumerate(frame.outcome.writes):
         left = [env[f"self.{name}"] for env in frame.outcome.exits if f"self.{name}" in env]
-        moved = _moved_in_place(left)
+        moved = _moved_in_place(value, left)
         if moved is None and left and not any(_survives(value, final) for final in left):
             continue
         if value is UNKNOWN and last.get(name, number) > number:
@@ -136,16 +137,32 @@ def _may_be_there(info: ClassInfo, name: str, flags: frozenset[Flag]) -> bool:
     return not written or any(not each.flags & opposite for each in written)
 
 
-def _moved_in_place(left: list[Value]) -> Tensor | None:
-    """`self.net = net`, `self.net.to(device)`: what the method leaves is the moved one, if it is
-    that in any case."""
-    for value in left:
-        if type(value) is not Tensor or value.origin is None or value.assumed:
+def _moved_in_place(written: Value, left: list[Value]) -> Value | None:
+    """`self.net = net`, `self.net.to(device)`: what the method leaves of it is the moved one,
+    if it is that in any case."""
+    parts = [part for value in left for part in alternatives(value)]
+    then = written.assumed if type(written) is Tensor else ALWAYS
+    if type(written) is Tensor and len(parts) > 1:
+        parts = [part for part in parts if _stems_from(part, written)]
+    for part in parts:
+        if type(part) is Instance and not part.module:
+            is_same = type(written) is Instance and part.library == written.library
+            if not is_same or part.origin is None or part.origin.kind is not StepKind.MOVED:
+                return None
+            continue
+        if type(part) is not Tensor or part.origin is None or set(part.assumed) - set(then):
             return None
-        in_place = value.evidence is not None and value.evidence.effects.in_place
-        if not in_place or value.origin.kind is not StepKind.MOVED:
+        in_place = part.evidence is not None and part.evidence.effects.in_place
+        if not in_place or part.origin.kind is not StepKind.MOVED:
             return None
-    return left[0] if left and type(left[0]) is Tensor else None
+    return parts[0] if parts else None
+
+
+def _stems_from(part: Value, written: Tensor) -> bool:
+    """It is what was written, or was moved since."""
+    if type(part) is not Tensor or part.origin is None:
+        return False
+    return any(step is written.origin for step in part.origin.chain())
 
 
 def _write_value(

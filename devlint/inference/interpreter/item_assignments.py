@@ -88,6 +88,7 @@ def _assign_to(
         _put_into_list(frame, target, holder, indices[0][0], value)
     elif type(holder) is Mapping:
         _put_into_dict(frame, holder, indices[0][0], value)
+        _replace(frame, target, value)
     elif (type(holder) is Host and holder.array) or _takes_list(target, holder, value):
         _fill_array(frame, target, value, source)
     elif type(holder) is Tensor:

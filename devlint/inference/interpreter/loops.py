@@ -22,7 +22,8 @@ from collections.abc import Sequence as Many
 
 import libcst as cst
 
-from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.host import Host
 from devlint.inference.domain.path_conditions import both
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import (
@@ -197,8 +198,13 @@ def _replace_elements(frame: Frame, loop: LoopState) -> None:
         frame.bind(path, Sequence(None, loop.replacement, held.kind))
     elif type(held) is Sequence:  # one list of a table
         frame.write(held, Sequence(None, loop.replacement, held.kind))
+    put = loop.replacement
+    is_array = type(put) is Host and put.array
+    if type(held) is Mapping and is_array:
+        frame.write(held, held.putting(dict.fromkeys(held.entries, put), put))
     for each in alternatives(held):
-        put = loop.replacement
+        if path and is_array and type(each) is Tensor and not each.is_sure:
+            frame.bind(path, Mapping({}, put))
         if not path or type(put) is not Tensor:
             continue
         if type(each) is Tensor and not each.is_sure and put.place not in (None, each.place):

@@ -101,7 +101,10 @@ def item_of(frame: Frame, node: cst.Subscript, base: Value, indices: Indices) ->
             read_array_at(frame, node, indices)
         return base
     if type(base) is Instance and base.items is not None:
-        return member(base, item_of(frame, node, base.items, indices))
+        items = item_of(frame, node, base.items, indices)
+        if base.module and isinstance(node.slice[0].slice, cst.Slice) and type(items) is Sequence:
+            return _part_of_modules(base, items)
+        return member(base, items)
     if type(base) is Instance and base.module and base.info is None:
         return parameter_in(frame, node, base)
     if type(base) is Instance and base.tensor is not None:
@@ -119,6 +122,11 @@ def item_of(frame: Frame, node: cst.Subscript, base: Value, indices: Indices) ->
                 frame.each(base, lambda v: item_of(frame, node, v, of_branch(v, base, indices)))
             )
     return UNKNOWN
+
+
+def _part_of_modules(base: Instance, items: Sequence) -> Instance:
+    """`layers[1:]`: a container of modules as well, and registered where it is kept."""
+    return Instance(base.info, base.library, True, base.place, base.origin, base, items, base.name)
 
 
 def _only(indices: Indices) -> Value:

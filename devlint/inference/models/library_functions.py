@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import ARRAY, HOST, NONE
 from devlint.inference.domain.placement import CUDA
 from devlint.inference.domain.provenance import StepKind
@@ -109,8 +109,8 @@ def _array(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Val
         numbers = _numbers(value, argument) if argument is size else []
         for number in numbers:
             frame.emit(NumberTaken(node, f"{shorten(node.func)}()", *number))
-        if numbers:
-            continue
+        if numbers or (type(value) is Mapping and name.startswith("numpy.")):
+            continue  # of a dict NumPy makes one object, which keeps what is in it
         frame.emit(HostReads(node, shorten(node.func), value, argument))
         if is_numpy:
             frame.emit(ArrayTaken(node, shorten(node.func), value, argument))

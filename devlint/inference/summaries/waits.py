@@ -99,7 +99,17 @@ def prefixes(path: str) -> set[str]:
     return {".".join(parts[: i + 1]) for i in range(len(parts))}
 
 
-def invariant(move: MoveNote, of_module: bool) -> bool:
+def is_computed(frame: Frame, path: str) -> bool:
+    """`self.loss`, a property: it is made anew whenever it is read."""
+    owner, _, rest = path.partition(".")
+    return (
+        owner == "self"
+        and frame.info is not None
+        and frame.info.method(rest.partition(".")[0]) is not None
+    )
+
+
+def invariant(frame: Frame, move: MoveNote, of_module: bool) -> bool:
     """Neither what is moved nor where to changes in the loop. A module that its own move rebinds
     is the same one."""
     if move.loop is None:
@@ -115,6 +125,6 @@ def invariant(move: MoveNote, of_module: bool) -> bool:
         path = dotted(node)
         if not path:
             return False
-        if prefixes(path) & changed:
+        if prefixes(path) & changed or is_computed(frame, path):
             return False
     return True

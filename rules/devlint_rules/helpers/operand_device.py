@@ -25,6 +25,7 @@ from devlint_rules.helpers.rewrites import (
     text_of,
 )
 from devlint_rules.helpers.scopes import function_around, means_the_same, method_around
+from devlint_rules.helpers.wording import registered_path
 
 # What a parameter is asked for that is one tensor, and no container of them.
 _CLASS = re.compile(r"[A-Z](?!\w*(Tensor|Parameter|Buffer)$)\w*")
@@ -83,13 +84,8 @@ def _of_registered(facts: Facts, step: Step, place: cst.CSTNode) -> str | None:
         return None
     if text_of(here[1]).partition("(")[2][:4] != "self":
         return None
-    if isinstance(node, cst.Attribute) and text_of(node.value) == "self":
-        return f"{text_of(node)}.device"
-    if isinstance(node, cst.Call) and text_of(node.func) == "self.register_buffer" and node.args:
-        name = node.args[0].value
-        if isinstance(name, cst.SimpleString) and isinstance(name.evaluated_value, str):
-            return f"self.{name.evaluated_value}.device"
-    return None
+    own = registered_path(node)
+    return f"{own}.device" if own else None
 
 
 def made_there(facts: Facts, operand: Operand, device: str | None) -> tuple[Replacement, ...]:

@@ -195,11 +195,32 @@ def _device_texts(operand: Operand) -> Iterator[str]:
         if kind is VariableKind.INPUT and is_path(name):
             yield f"{name}.device"
         if kind is VariableKind.MODULE and is_path(name):
+            yield from (f"{own}.device" for own in _registered_in(operand))
             yield device_of_module(name)
     elif is_path(operand.name):
         yield f"{operand.name}.device"
     elif placement is not None and placement.index is not None:
         yield f'"{placement}"'
+
+
+def _registered_in(operand: Operand) -> Iterator[str]:
+    """The parameters and buffers in the text of an operand: `self.weight` of
+    `torch.norm(self.weight)`."""
+    for step in operand.steps:
+        own = registered_path(step.site.node) if step.kind is StepKind.REGISTERED else ""
+        if own and re.search(rf"(?<![\w.]){own}\b", operand.name):
+            yield own
+
+
+def registered_path(node: cst.CSTNode) -> str:
+    """What is registered: `self.weight = nn.Parameter(…)`, `self.register_buffer("table", …)`."""
+    if isinstance(node, cst.Attribute) and text_of(node.value) == "self":
+        return text_of(node)
+    if isinstance(node, cst.Call) and text_of(node.func) == "self.register_buffer" and node.args:
+        name = node.args[0].value
+        if isinstance(name, cst.SimpleString) and isinstance(name.evaluated_value, str):
+            return f"self.{name.evaluated_value}"
+    return ""
 
 
 def device_there(facts: Facts, meeting: Meeting, place: cst.CSTNode) -> str | None:
