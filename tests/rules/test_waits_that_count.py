@@ -130,7 +130,7 @@ class Walk(nn.Module):
         for i in range(x.size(0)):
             y = self.net(x[i])
             if y.max() > 0:
-                x = self.add(x, y)
+                x = x + y
         return self.last(x, kept)
 """
 
@@ -183,3 +183,39 @@ class CheckLayer(nn.Module):
 )
 def test_an_error_tells_of_a_tensor_once(tmp_path, told, count):
     assert said(tmp_path, RAISED.format(told=told), "DEV303") == count
+
+
+REFINED = """\
+def refine(x):
+    return x.softmax(0)
+
+
+class Layers(nn.Module):
+    def __init__(self, count):
+        super().__init__()
+        self.layers = nn.ModuleList([nn.Linear(3, 3) for _ in range(count)])
+
+    def refine(self, x):
+        return self.layers[0](x)
+
+    def forward(self, x):
+        for layer in self.layers:
+            x = layer(x)
+            if x.mean() < 0.5:
+                x = {branch}
+        return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("branch", "count"),
+    [
+        ("torch.relu(x)", 1),
+        ("x.clamp(min=0)", 1),
+        ("x * float(2)", 1),
+        ("refine(x)", 0),
+        ("self.refine(x)", 0),
+    ],
+)
+def test_an_answer_that_saves_what_a_function_of_the_code_does_is_needed(tmp_path, branch, count):
+    assert said(tmp_path, REFINED.format(branch=branch), "DEV303") == count

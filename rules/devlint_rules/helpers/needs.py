@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import builtins
 from functools import lru_cache
 
 import libcst as cst
 
 from devlint.inference.facts import Facts, Sync
-from devlint.inference.syntax.text import called_name, every, last_statement
+from devlint.inference.syntax.text import called_name, dotted, every, last_statement
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.rewrites import text_of
 from devlint_rules.helpers.scopes import function_around
@@ -44,6 +45,8 @@ def is_needed(facts: Facts, sync: Sync) -> bool:
         return False  # what the constructor made, the host had then
     if use_of(facts, sync) is Use.INDEX or _ends_loop(facts, sync) or _is_of_written(facts, sync):
         return True
+    if _starts_work(facts, sync):
+        return True
     if sync.call == MASKED:  # rows of which nobody knows how many: the host has to ask
         return not is_reduced(facts, sync.site.node)
     if sync.invariant or sync.call in NUMBERS:
@@ -73,6 +76,26 @@ def _written_in(function: cst.FunctionDef) -> frozenset[str]:
     """What a function writes elements of."""
     written = (each.target for each in every(function, cst.AssignTarget))
     return frozenset(text_of(each.value) for each in written if isinstance(each, cst.Subscript))
+
+
+def _starts_work(facts: Facts, sync: Sync) -> bool:
+    """`if unsure.any(): x = self.refine(x)`: the answer saves what a function of the code's own
+    would do. Of torch's operations the device may well do one more."""
+    inner: cst.CSTNode = sync.site.node
+    for step in path_to(facts.source.tree, inner):
+        if isinstance(step, cst.If) and step.test is inner:
+            branches = [step.body, *([step.orelse] if step.orelse is not None else [])]
+            return any(_is_own(call) for branch in branches for call in every(branch, cst.Call))
+        if isinstance(step, cst.BaseCompoundStatement):
+            return False
+        inner = step
+    return False
+
+
+def _is_own(call: cst.Call) -> bool:
+    """`refine(x)`, `self.refine(x)`: by its name neither Python's nor a class."""
+    name = dotted(call.func).removeprefix("self.")
+    return name.isidentifier() and name.islower() and not hasattr(builtins, name)
 
 
 def _ends_loop(facts: Facts, sync: Sync) -> bool:
