@@ -260,7 +260,8 @@ def _read(frame: Frame, note: HostReadNote) -> HostRead:
     home = module_homes.own_home(frame, note.tensor)
     if home is not None and _may_be_for_export(frame):
         message = "the module is on an accelerator when it gets here"
-        assumed = (*assumed, at(frame, AssumptionKind.MODULE_IS_MOVED, note.node, message))
+        kind_of = AssumptionKind.READING_MODULE_IS_MOVED
+        assumed = (*assumed, at(frame, kind_of, note.node, message))
     return HostRead(
         site=frame.site(note.node),
         sink=note.sink,

@@ -115,6 +115,7 @@ class AssumptionKind(str, enum.Enum):
 
     # What becomes of objects
     MODULE_IS_MOVED = "module-is-moved"
+    READING_MODULE_IS_MOVED = "reading-module-is-moved"
     MODULE_IS_IN_USE = "module-is-in-use"
     ATTRIBUTE_MEETS_DEVICE = "attribute-meets-device"
     OPTIMIZER_COMES_FIRST = "optimizer-comes-first"
@@ -258,6 +259,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     "moved from.",
     K.NAME_IS_OF_DEVICE: "What is compared, or used as a device, is a `torch.device`.",
     K.MODULE_IS_MOVED: "A module is moved after it was made.",
+    K.READING_MODULE_IS_MOVED: "The same, before the host reads what it has, in a method that no "
+    "framework calls and that has nothing to do with devices.",
     K.MODULE_IS_IN_USE: "A module is moved, trained or saved after it was made.",
     K.ATTRIBUTE_MEETS_DEVICE: "What a module keeps meets what lives on its device.",
     K.OPTIMIZER_COMES_FIRST: "The state of an optimizer is loaded before the module is moved.",
