@@ -10,7 +10,7 @@ process of its own.  The modules, lowest first:
     scenario: on which machine, under which assumptions
     expressions: code of other files, written to stand for itself
     examples: calls that the project makes already
-    files: what a call reads
+    files, objects: what a call reads, and what it finds around it
     arguments: what each parameter may be
     program: the text of a call
     sooner: a bug that shows before the line at which it is told

@@ -7,6 +7,7 @@ likewise.
 
 from __future__ import annotations
 
+import argparse
 import ast
 import collections.abc
 import enum
@@ -21,7 +22,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.drive.docstrings import types_in
+from runtime_guard.drive.docstrings import shapes_in, types_in
 from runtime_guard.drive.names import by_name, is_device
 from runtime_guard.drive.uses import Uses, assigned_attributes, uses_in
 from runtime_guard.drive.values import (
@@ -46,6 +47,27 @@ SHAPES: dict[int, tuple[tuple[int, ...], ...]] = {
 }
 """Sizes to begin with, by the number of dimensions; the callee's errors say what else it takes."""
 CARD = Text("torch.device(card)")
+FILE_NAME = "witness-file"
+ANSWERS = Text("lambda *_, **__: 4")
+MODULE = Text("torch.nn.Linear(8, 8).to(card)")
+ANY_MODEL = Text("runtime_guard.drive.objects.Gain().to(card)", ("runtime_guard.drive.objects",))
+FIRST = Text("lambda *given, **_: given[0]")
+_SGD = "torch.optim.SGD(torch.nn.Linear(8, 8).to(card).parameters(), 0.1)"
+_PAIRS = (
+    "[(torch.rand(8), torch.tensor(n % 4)) for n in range(6)]",
+    "[(torch.rand(8), torch.rand(8)) for _ in range(6)]",
+    "[(torch.rand(3, 32, 32), torch.tensor(n % 4)) for n in range(6)]",
+)
+MADE: dict[type, tuple[Text, ...]] = {
+    torch.nn.Module: (MODULE, ANY_MODEL),
+    torch.optim.Optimizer: (Text(_SGD),),
+    torch.optim.lr_scheduler.LRScheduler: (Text(f"torch.optim.lr_scheduler.StepLR({_SGD}, 1)"),),
+    torch.utils.data.Dataset: tuple(map(Text, _PAIRS)),
+    torch.utils.data.DataLoader: tuple(
+        Text(f"torch.utils.data.DataLoader({pairs}, batch_size=2)") for pairs in _PAIRS
+    ),
+}
+"""What stands for an object of these classes."""
 Code = tuple[str, int]
 """A function's file and first line."""
 
@@ -65,6 +87,22 @@ class Slot:
     """Its dotted name in ``scope``: ``config.hidden_size``."""
     code: Code | None = None
     kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    shape: tuple[int, ...] = ()
+    """The tensor's, where a docstring says it."""
+
+    @property
+    def beside_module(self) -> tuple[str, ...]:
+        """The attributes that no module has, where methods of a module are called; else none."""
+        module = torch.nn.Module
+        methods = [
+            uses
+            for name in self.uses.attributes
+            if hasattr(module, name) and (uses := self.scope.get(f"{self.path}.{name}"))
+        ]
+        if not any(uses.called or uses.asked for uses in methods):
+            return ()
+        own = (name for name in self.uses.attributes if not hasattr(module, name))
+        return tuple(name for name in own if name != "training")
 
     def part(self, step: str, name: str, annotation: Any = None) -> Slot:
         """The slot of a part, such as an attribute."""
@@ -89,6 +127,7 @@ def slots_of(function: Callable[..., Any], prefix: Address) -> list[Slot]:
     signature = inspect.signature(function)
     hints = _hints(code_of)
     documented = types_in(inspect.getdoc(code_of), inspect.getdoc(function))
+    shapes = shapes_in(inspect.getdoc(code_of), inspect.getdoc(function))
     scope = _scope(function, code_of)
     _constants(scope, getattr(code_of, "__globals__", {}))
     slots = []
@@ -111,6 +150,7 @@ def slots_of(function: Callable[..., Any], prefix: Address) -> list[Slot]:
                 name,
                 _code_key(code_of),
                 parameter.kind,
+                shapes.get(name, ()),
             )
         )
     return slots
@@ -192,13 +232,14 @@ def candidates(slot: Slot) -> list[Value]:
     if isinstance(slot.default, bool):
         found.append(Text(repr(not slot.default)))
     elif isinstance(slot.default, str):
-        found += [Text(repr(text)) for text in slot.uses.strings]
+        found += _texts(slot.uses)
     elif isinstance(slot.default, int):
         found += [value for value in by_name(slot.name) if _is_number(value)]
         found += [Text(number) for number in ("2", "4", "1", "0", "8")]
     elif isinstance(slot.default, float):
         found += [Text("0.5"), Text("0.0"), Text("1.0")]
     else:
+        found += _documented(slot)
         found += _by_annotation(slot, slot.annotation)
         found += _by_use(slot)
         found += by_name(slot.name)
@@ -217,7 +258,7 @@ _FALLBACKS: tuple[Value, ...] = (
     Tensor("float", ()),
     Tensor("float", (8,)),
     Several(2),
-    Text("torch.nn.Linear(8, 8).to(card)"),
+    MODULE,
     Text("0.5"),
     Text("None"),
     Text("True"),
@@ -239,20 +280,40 @@ def _fitting(slot: Slot, value: Value) -> Value:
 _ARRAYS = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
 
 
-def _by_use(slot: Slot) -> Iterator[Value]:
-    uses = slot.uses
+def _documented(slot: Slot) -> Iterator[Value]:
+    """A tensor of the shape that its docstring says, of the type that its name says."""
+    if slot.shape and slot.annotation in (None, Any, inspect.Parameter.empty, torch.Tensor):
+        named = [value.kind for value in by_name(slot.name) if isinstance(value, Tensor)]
+        yield from (Tensor(kind, slot.shape) for kind in dict.fromkeys((*named[:1], "float")))
+
+
+def _texts(uses: Uses) -> Iterator[Text]:
+    """What it is compared with, what has the ending that is asked for, and a path."""
     for text in uses.strings:
         yield Text(repr(text))
+    for end in uses.ends:
+        yield Text(repr(f"{FILE_NAME}{end}"))
+    if uses.path:
+        yield Text(f'"{FILE_NAME}"')
+
+
+def _by_use(slot: Slot) -> Iterator[Value]:
+    uses = slot.uses
+    yield from _texts(uses)
+    if uses.asked and not uses.called and not uses.attributes:
+        yield ANSWERS
     if uses.is_flag:
         yield from (Text("False"), Text("True"))
     named = by_name(slot.name)
-    if uses.kind is torch.nn.Module:
-        yield Text("torch.nn.Linear(8, 8).to(card)")
+    if uses.kind in MADE:
+        yield from MADE[uses.kind]
     elif uses.kind is str:
         yield from (v for v in named if isinstance(v, Text) and v.source.startswith('"'))
         yield Text('"mean"')
     elif uses.kind is object and not uses.called:
         yield Record(tuple(uses.attributes))
+    elif slot.beside_module:
+        yield Record(slot.beside_module, module=True)
     if not uses.classes.keys().isdisjoint(_ARRAYS):
         for rank in sorted(uses.ranks & SHAPES.keys(), reverse=True) or (3, 2):
             yield Text(f"torch.rand({', '.join(map(str, SHAPES[rank][0]))}).numpy()")
@@ -267,8 +328,11 @@ def _by_use(slot: Slot) -> Iterator[Value]:
             yield from (Tensor("float", shape) for shape in SHAPES[rank])
         yield Tensor("float", (2, 8))
     elif uses.called:
+        if uses.several:
+            yield FIRST
+            yield ANY_MODEL
         yield Text("torch.nn.Identity()")
-        yield Text("torch.nn.Linear(8, 8).to(card)")
+        yield MODULE
     elif uses.attributes:
         yield Record(tuple(uses.attributes))
     elif uses.iterated or uses.parts:
@@ -310,7 +374,7 @@ def _by_annotation(slot: Slot, annotation: Any) -> Iterator[Value]:
         yield from (v for v in numbers if v.source.replace(".", "").isdigit())
         yield Text("0.5")
     elif annotation is str:
-        yield from (Text(repr(text)) for text in slot.uses.strings)
+        yield from _texts(slot.uses)
         yield from (v for v in numbers if v.source.startswith('"'))
         yield Text('"mean"')
     elif annotation in (list, tuple, collections.abc.Iterable, collections.abc.Sequence):
@@ -327,6 +391,8 @@ def _by_container(slot: Slot, origin: Any, inside: tuple[Any, ...]) -> Iterator[
     elif origin is tuple:
         count = 2 if len(inside) == 2 and inside[1] is ... else len(inside)
         yield Several(count, as_tuple=True)
+    elif origin in MADE:
+        yield from MADE[origin]
     elif origin is collections.abc.Callable:
         yield from (v for v in by_name(slot.name) if isinstance(v, Text))
         yield Text("torch.nn.Identity()")
@@ -347,10 +413,14 @@ def _of_class(wanted: type) -> Iterator[Value]:
         yield Text("torch.Generator(card)")
     elif wanted is torch.Size:
         yield Text("torch.Size((2, 8))")
+    elif made := next((made for kind, made in MADE.items() if wanted is kind), ()):
+        yield from made
     elif issubclass(torch.nn.Linear, wanted) and wanted is not object:
-        yield Text("torch.nn.Linear(8, 8).to(card)")
+        yield MODULE
     elif issubclass(torch.optim.SGD, wanted) and wanted is not object:
-        yield Text("torch.optim.SGD(torch.nn.Linear(8, 8).to(card).parameters(), 0.1)")
+        yield from MADE[torch.optim.Optimizer]
+    elif wanted is argparse.Namespace:
+        yield Record(())
     elif wanted.__module__ == "numpy" and wanted.__name__ == "ndarray":
         yield Text("torch.rand(2, 8).numpy()")
     elif issubclass(wanted, enum.Enum):

@@ -111,11 +111,8 @@ def _as_data(done: Any, reason: str) -> dict[str, Any]:
 
 def _again(driver: Any, module: Any, done: Any) -> Any:
     """The same call, watched for what gets to the finding's lines."""
-    from runtime_guard.drive.program import FILE  # start-up: torch, like the next
-    from runtime_guard.drive.values import Text  # start-up
-
     choices = {address: value for address, (_, value) in done.program.slots.items()}
-    choices.update(((FILE, path), Text(repr(path))) for path in done.program.files)
+    choices.update(done.program.around)
     return driver.attempt(module, done.entry, choices, done.keep_going, watched=True)
 
 

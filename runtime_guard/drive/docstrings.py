@@ -31,6 +31,8 @@ _PLAIN: tuple[tuple[re.Pattern[str], Any], ...] = (
     (re.compile(r"(str|string)\b", re.I), str),
     (re.compile(r"(torch\.)?device\b", re.I), torch.device),
     (re.compile(r"(nn\.|torch\.nn\.)?module\b", re.I), torch.nn.Module),
+    (re.compile(r"(torch\.)?(utils\.)?(data\.)?data_?loader\b", re.I), torch.utils.data.DataLoader),
+    (re.compile(r"(torch\.)?(optim\.)?optimizer\b", re.I), torch.optim.Optimizer),
 )
 _SEQUENCE = re.compile(r"(list|tuple|sequence|iterable)s?(\s+of\s+|\s*\[|\b)\s*(.*)", re.I)
 
@@ -56,3 +58,49 @@ def type_of(said: str) -> Any:
     if _TENSOR.match(said):
         return torch.Tensor
     return next((kind for pattern, kind in _PLAIN if pattern.match(said)), None)
+
+
+_ENTRY = re.compile(
+    r"^\s*(?:[-*]\s*|:param\s+)?[`*]*(\w+(?:,\s*\w+)*)[`*]*\s*(\([^()]*\))?\s*:(?!:)(?=\s|$)", re.M
+)
+_SHAPES = (
+    re.compile(r"shape[^\n\[(]{0,20}[\[(]+([^\])\n]+)[\])]", re.I),
+    re.compile(r"Tensor\[([^\]\n]+)\]"),
+    re.compile(r":math:`[\[(]([^\])\n]+)[\])]`"),
+    re.compile(r"\b((?:[A-Z]|\d+)(?:x(?:[A-Z]|\d+))+)\b"),
+)
+_SIZES = {
+    **dict.fromkeys(("b", "bs", "bsz", "batch", "batch_size"), 2),
+    **dict.fromkeys(("c", "ch", "channel", "channels"), 3),
+    **dict.fromkeys(("h", "w", "height", "width"), 32),
+}
+"""What letters for sizes mostly stand for; the others are 8."""
+
+
+def shapes_in(*texts: str | None) -> dict[str, tuple[int, ...]]:
+    """By parameter: ``boxes: corners with shape (N, 4)`` -> ``(8, 4)``."""
+    found: dict[str, tuple[int, ...]] = {}
+    for text in texts:
+        entries = list(_ENTRY.finditer(text or ""))
+        ends = [entry.start() for entry in entries[1:]] + [len(text or "")]
+        for entry, end in zip(entries, ends, strict=False):
+            shape = shape_said((text or "")[entry.start() : end].partition("\n\n")[0])
+            for name in re.findall(r"\w+", entry[1]) if shape else ():
+                found.setdefault(name, shape)
+    return found
+
+
+def shape_said(text: str) -> tuple[int, ...]:
+    """``a tensor of shape [B, 3, H, W]`` -> ``(2, 3, 32, 32)``; empty where it names none."""
+    for pattern in _SHAPES:
+        for match in pattern.finditer(text):
+            parts = re.split(r"[,x]" if "," not in match[1] else ",", match[1])
+            words = [part.strip(" `'\"$\\").lower() for part in parts]
+            sizes = [word for word in words if word not in ("*", "...", "")]
+            if 0 < len(sizes) <= 5 and all(map(_is_size, sizes)):
+                return tuple(int(s) if s.isdigit() else _SIZES.get(s, 8) for s in sizes)
+    return ()
+
+
+def _is_size(word: str) -> bool:
+    return (word.isdigit() and 0 < int(word) <= 512) or word.isidentifier()

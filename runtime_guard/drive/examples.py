@@ -17,16 +17,19 @@ import doctest
 import os
 import re
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 
 from runtime_guard.drive.expressions import (
+    LONGEST,
     Imported,
     NotKnown,
     Scope,
     imports_of,
+    is_options,
+    option_of,
     resolved,
     value_of,
 )
@@ -268,6 +271,8 @@ class _Reader:
         self.entry = entry
         self.name = name
         self.instances: dict[str, Call] = {}
+        self.groups: dict[str, str] = {}
+        """Parsers by the names of groups of their options."""
 
     def instances_of_self(self) -> dict[str, Call]:
         """What is kept on ``self``, for the other methods of the class."""
@@ -288,6 +293,8 @@ class _Reader:
                     yield from self._calls(node)
             if isinstance(statement, (ast.Assign, ast.AnnAssign)):
                 self._bind(statement)
+            elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+                self._option(statement.value)
             for block in blocks:
                 yield from self.read(block)
             for handler in getattr(statement, "handlers", ()):
@@ -301,18 +308,37 @@ class _Reader:
         for target in targets:
             self._name(target, statement.value)
 
+    def _option(self, call: ast.Call) -> None:
+        """``parser.add_argument("--width", type=int, default=8)``"""
+        parser, _, method = dotted(call.func).rpartition(".")
+        if method != "add_argument" or not (option := option_of(call)):
+            return
+        name, given = option
+        parser = self.groups.get(parser, parser)
+        with contextlib.suppress(NotKnown):
+            known = {name: resolved(given, self.scope)}
+            self.scope.options[parser] = {**self.scope.options.get(parser, {}), **known}
+
     def _name(self, target: ast.expr, value: ast.expr) -> None:
         if isinstance(target, (ast.Tuple, ast.List)):
             parts = value.elts if isinstance(value, ast.Tuple) else []
             for at, part in enumerate(target.elts):
                 if len(parts) == len(target.elts):
                     self._name(part, parts[at])
-                else:
+                elif isinstance(part, ast.Starred) or not isinstance(value, ast.Call):
                     self.scope.forget(dotted(part))
+            if isinstance(value, ast.Call):
+                self._unpack(target, value)
             return
         name = dotted(target)
         if not name:
             return
+        if isinstance(value, ast.Call):
+            holder, _, called = dotted(value.func).rpartition(".")
+            if called == "ArgumentParser":
+                self.scope.options[name] = {}
+            elif called in ("add_argument_group", "add_mutually_exclusive_group"):
+                self.groups[name] = self.groups.get(holder, holder)
         made = self._making(value)
         if made is not None:
             self.instances[name] = made
@@ -322,6 +348,44 @@ class _Reader:
             self.scope.bind(name, resolved(value, self.scope))
         except NotKnown:
             self.scope.forget(name)
+        else:
+            self._keep_in_options(name)
+
+    def _keep_in_options(self, name: str) -> None:
+        """``args.cuda = not args.no_cuda``: an option like those of the parser."""
+        holder, _, attribute = name.rpartition(".")
+        kept = self.scope.names.get(holder)
+        if kept is not None and is_options(kept):
+            others = [word for word in kept.keywords if word.arg != attribute]
+            new = ast.keyword(attribute, self.scope.names[name])
+            self.scope.bind(holder, ast.Call(kept.func, [], [*others, new]))
+
+    def _unpack(self, target: ast.Tuple | ast.List, value: ast.Call) -> None:
+        """``x, y = pair(8)``: ``x`` is ``pair(8)[0]``, so that it is known where that is."""
+        spread = any(isinstance(part, ast.Starred) for part in target.elts)
+        try:
+            made = None if spread else resolved(value, self.scope)
+        except NotKnown:
+            made = None
+        if isinstance(made, ast.Tuple) and len(made.elts) == len(target.elts):
+            self._all_of(target, list(made.elts))
+        elif made is None or len(ast.unparse(made)) > LONGEST:
+            self._all_of(target, [None] * len(target.elts))
+        else:
+            self._all_of(
+                target,
+                [
+                    ast.Subscript(made, ast.Constant(at), ast.Load())
+                    for at in range(len(target.elts))
+                ],
+            )
+
+    def _all_of(self, target: ast.Tuple | ast.List, made: Sequence[ast.expr | None]) -> None:
+        for part, value in zip(target.elts, made, strict=True):
+            if value is None:
+                self.scope.forget(dotted(part))
+            elif name := dotted(part):
+                self.scope.bind(name, value)
 
     def _making(self, node: ast.expr) -> Call | None:
         """The constructor's call in ``Net(8).to(device).eval()``."""

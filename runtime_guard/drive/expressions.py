@@ -14,14 +14,14 @@ import importlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from torch.utils._device import _device_constructors
 
-from runtime_guard.drive.names import is_device
+from runtime_guard.drive.names import by_name, is_device
 from runtime_guard.drive.uses import dotted
-from runtime_guard.drive.values import Tensor, Text, Value
+from runtime_guard.drive.values import Options, Tensor, Text, Value
 
 LONGEST = 500
 """Characters of an expression."""
@@ -48,15 +48,17 @@ class Scope:
     """By dotted name; the expressions stand for themselves."""
     returns: dict[str, ast.expr] = field(default_factory=dict)
     """What functions of the file return that take nothing."""
+    options: dict[str, dict[str, ast.expr]] = field(default_factory=dict)
+    """By the name of a parser of arguments: its options, with what stands for them."""
 
     def inner(self) -> Scope:
         """For a function inside."""
-        return Scope(self.imports, dict(self.names), self.returns)
+        return Scope(self.imports, dict(self.names), self.returns, dict(self.options))
 
     def of_self(self) -> Scope:
         """What is kept on ``self``, for the other methods of the class."""
         kept = {name: made for name, made in self.names.items() if name.startswith("self.")}
-        return Scope(self.imports, kept, self.returns)
+        return Scope(self.imports, kept, self.returns, self.options)
 
     def bind(self, name: str, made: ast.expr) -> None:
         """``name`` stands for ``made`` from here on."""
@@ -105,9 +107,16 @@ def value_of(expression: ast.expr, scope: Scope) -> Value | None:
         made = resolved(expression, scope)
     except NotKnown:
         return None
+    return _value(made)
+
+
+def _value(made: ast.expr) -> Value | None:
     tensor = _tensor(made)
     if tensor is not None:
         return tensor
+    if is_options(made):
+        known = ((word.arg, _value(word.value)) for word in made.keywords)
+        return Options(tuple((name, value) for name, value in known if name and value))
     text = ast.unparse(made)
     if len(text) > LONGEST:
         return None
@@ -175,6 +184,11 @@ class _Resolver(ast.NodeTransformer):
         if node.attr == "cpu":
             raise NotKnown("it is on the host on purpose")
         made: ast.expr = self.generic_visit(node)  # type: ignore[assignment]
+        if is_options(node.value):
+            given = {word.arg: word.value for word in node.value.keywords}
+            if node.attr not in given:
+                raise NotKnown(name)
+            return copy.deepcopy(given[node.attr])
         return _card() if node.attr == "device" and dotted(made) != "torch.device" else made
 
     def visit_ListComp(self, node: ast.ListComp) -> ast.expr:
@@ -209,6 +223,8 @@ class _Resolver(ast.NodeTransformer):
             if node.args or node.keywords:
                 raise NotKnown(function.id)
             return copy.deepcopy(self.scope.returns[function.id])
+        if isinstance(function, ast.Attribute) and function.attr in _PARSING:
+            return self._parsed(dotted(function.value), function.attr)
         if isinstance(function, ast.Attribute) and _moves(node, function):
             return self.visit(function.value)  # type: ignore[no-any-return]
         node = self.generic_visit(node)  # type: ignore[assignment]
@@ -221,6 +237,57 @@ class _Resolver(ast.NodeTransformer):
             if word.arg == "device":
                 word.value = _card()
         return _put(node) if _makes_a_module(node.func) else node
+
+    def _parsed(self, parser: str, method: str) -> ast.expr:
+        """What a parser makes of a command without arguments."""
+        if parser not in self.scope.options:
+            raise NotKnown(parser)
+        made = ast.parse("types.SimpleNamespace()", mode="eval").body
+        assert isinstance(made, ast.Call) and isinstance(made.func, ast.Attribute)
+        made.func.value.module = "types"  # type: ignore[attr-defined]
+        given = copy.deepcopy(self.scope.options[parser])
+        made.keywords = [ast.keyword(name, value) for name, value in given.items()]
+        return made if method == "parse_args" else ast.Tuple([made, ast.List([], ast.Load())])
+
+
+_PARSING = frozenset({"parse_args", "parse_known_args"})
+
+
+def is_options(made: ast.expr) -> TypeGuard[ast.Call]:
+    """Is it what a parser of arguments gives?"""
+    return isinstance(made, ast.Call) and dotted(made.func) == "types.SimpleNamespace"
+
+
+def option_of(call: ast.Call) -> tuple[str, ast.expr] | None:
+    """``parser.add_argument("--no-cuda", action="store_true")`` -> ``no_cuda``, ``False``.
+
+    What has no default is the first of its choices, or what its name and its type say."""
+    words = {word.arg: word.value for word in call.keywords}
+    flags = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    if not flags:
+        return None
+    long = [flag for flag in flags if flag.startswith("--")] or flags
+    name = long[0].lstrip("-").replace("-", "_")
+    if isinstance(given := words.get("dest"), ast.Constant):
+        name = str(given.value)
+    if not name.isidentifier():
+        return None
+    action = words.get("action")
+    if "default" in words:
+        return name, words["default"]
+    if isinstance(action, ast.Constant) and action.value in ("store_true", "store_false"):
+        return name, ast.Constant(action.value == "store_false")
+    choices = words.get("choices")
+    if isinstance(choices, (ast.List, ast.Tuple)) and choices.elts:
+        return name, choices.elts[0]
+    required = isinstance(words.get("required"), ast.Constant) or not flags[0].startswith("-")
+    kind = dotted(words["type"]) if "type" in words else "str"
+    if not required or kind not in ("int", "float", "str"):
+        return name, ast.Constant(None)
+    fitting = (v.source for v in by_name(name) if isinstance(v, Text))
+    plain = (text for text in fitting if (text[:1] == '"') == (kind == "str") and text[:1] != "t")
+    text = next(plain, {"int": "8", "float": "0.5"}.get(kind, '"witness-file"'))
+    return name, ast.parse(text, mode="eval").body
 
 
 def _moves(node: ast.Call, function: ast.Attribute) -> bool:

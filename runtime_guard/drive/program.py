@@ -21,7 +21,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.drive.arguments import Slot, candidates, element_of, slots_of
+from runtime_guard.drive.arguments import MODULE, Slot, candidates, element_of, slots_of
 from runtime_guard.drive.examples import Call, Example, examples_of
 from runtime_guard.drive.plan import Entry
 from runtime_guard.drive.scenario import Data
@@ -29,6 +29,7 @@ from runtime_guard.drive.values import (
     Address,
     Instance,
     Omitted,
+    Options,
     Record,
     Several,
     Table,
@@ -42,6 +43,8 @@ WIDTH = 88
 MAX_DEPTH = 5
 FILE = "file"
 """Begins the address of a file that is made; its path follows."""
+GROUP = "group"
+"""Begins the address of the process group, which is made where it is asked for."""
 
 
 class NotMade(ValueError):
@@ -59,8 +62,10 @@ class Program:
     data: Data = "card"
     made: dict[Address, type] = field(default_factory=dict)
     """The classes that are called, by the address of what they make."""
-    files: tuple[str, ...] = ()
-    """What is read, and is made as a checkpoint that was saved on a card."""
+    around: dict[Address, Value] = field(default_factory=dict)
+    """What is not handed in: the files that are read, and the process group."""
+    helpers: dict[str, None] = field(default_factory=dict)
+    """Names of ``objects`` that the lines need."""
 
     @property
     def text(self) -> str:
@@ -78,7 +83,18 @@ class Program:
         if self.files:
             lines.append("from runtime_guard.drive.files import saved_on_card")
             lines += (f"saved_on_card({path!r})" for path in self.files)
+        grouped = (GROUP,) in self.around
+        helpers = [*self.helpers, *(["process_group"] if grouped else [])]
+        if helpers:
+            lines.append(f"from runtime_guard.drive.objects import {', '.join(sorted(helpers))}")
+        if grouped:
+            lines.append("process_group()")
         return "\n".join([*lines, *self.lines]) + "\n"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """What is read, and is made as a checkpoint that was saved on a card."""
+        return tuple(address[1] for address in self.around if address[0] == FILE)
 
     def reference(self, module: str, name: str) -> str:
         """How ``name`` of ``module`` is written, which is imported."""
@@ -101,8 +117,8 @@ def write(
     module: types.ModuleType, entry: Entry, choices: Choices, calls: int = 1, data: Data = "card"
 ) -> Program:
     """The program that goes in by ``entry``, ``calls`` times.  Raises ``NotMade``."""
-    files = tuple(address[1] for address in choices if address[0] == FILE)
-    program = Program(calls=calls, data=data, files=files)
+    around = {address: value for address, value in choices.items() if address[0] in (FILE, GROUP)}
+    program = Program(calls=calls, data=data, around=around)
     program.modules[module.__name__] = None
     if not entry.function:
         return program
@@ -283,6 +299,9 @@ def _text(program: Program, slot: Slot, choices: Choices, depth: int) -> str | N
     if isinstance(value, Record):
         parts = {name: slot.part(f".{name}", name) for name in value.attributes}
         opening, between = "types.SimpleNamespace(", "="
+        if value.module:
+            program.helpers["module_with"] = None
+            opening = f"module_with({_where(program, slot, MODULE)}, "
     else:
         assert isinstance(value, Table)
         parts = {key: slot.part(key, key, element_of(slot.annotation)) for key in value.keys}
@@ -349,8 +368,17 @@ def _of_call(program: Program, prefix: Address, call: Call | None) -> dict[Addre
     depth = len(prefix) + 1
     slots = [a for a in program.slots if len(a) == depth and a[: len(prefix)] == prefix]
     by_name = {address[-1]: address for address in slots}
-    chosen = {a: value for a, value in zip(slots, call.positional, strict=False) if value}
-    chosen.update((by_name[name], value) for name, value in call.named if name in by_name)
+    given = [pair for pair in zip(slots, call.positional, strict=False) if pair[1]]
+    given += ((by_name[name], value) for name, value in call.named if name in by_name)
+    chosen: dict[Address, Value] = {}
+    for address, value in given:
+        if isinstance(value, Options):
+            uses = program.slots[address][0].uses
+            known = [name for name, _ in value.known]
+            chosen[address] = Record(tuple(uses.attributes or known))
+            chosen.update(((*address, f".{name}"), part) for name, part in value.known)
+        elif value is not None:
+            chosen[address] = value
     return chosen
 
 

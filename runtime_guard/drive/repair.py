@@ -16,8 +16,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 
-from runtime_guard.drive.arguments import SHAPES, Slot, candidates, source_tree
-from runtime_guard.drive.program import FILE, Program
+from runtime_guard.drive.arguments import (
+    ANSWERS,
+    ANY_MODEL,
+    FIRST,
+    MODULE,
+    SHAPES,
+    Slot,
+    candidates,
+    source_tree,
+)
+from runtime_guard.drive.docstrings import shape_said
+from runtime_guard.drive.program import FILE, GROUP, Program
 from runtime_guard.drive.uses import assigned_attributes
 from runtime_guard.drive.values import Address, Omitted, Record, Several, Table, Tensor, Text, Value
 
@@ -95,10 +105,13 @@ def _others(address: Address, slot: Slot, value: Value, most: int) -> Iterator[E
 def _of_words(failure: Failure, program: Program, order: list[Address]) -> Iterator[Edit]:
     text = failure.text
     rank = _rank_asked(text)
+    shape = shape_said(re.split(r"\b[Gg]ot\b|\bbut\b", text)[0])
     if missing := re.search(r"No such file or directory: '([^']+)'", text):
         path = os.path.relpath(missing[1])  # an absolute one may be below the current folder, too
         if not path.startswith(os.pardir):
             yield (FILE, path), Text(repr(path))
+    if "process group has not been initialized" in text:
+        yield (GROUP,), Text("True")
     for address in order if "NoneType" in text else ():
         slot, value = program.slots[address]
         if isinstance(value, Omitted) and slot.default is None:  # it was left out, and is asked for
@@ -110,10 +123,12 @@ def _of_words(failure: Failure, program: Program, order: list[Address]) -> Itera
             if rank is not None and rank != len(value.shape):
                 yield from ((address, replace(value, shape=shape)) for shape in SHAPES[rank])
             yield from ((address, other) for other in _other_kind(text, value))
+            if shape and shape != value.shape:
+                yield address, replace(value, shape=shape)
         parts = re.search(r"not enough values to unpack \(expected (\d+)", text)
         if parts and isinstance(value, Several):
             yield address, replace(value, count=int(parts[1]))
-        if failure.type == "AttributeError":
+        if failure.type == "AttributeError" or "find attribute " in text:
             yield from _attribute(address, slot, value, text)
         if failure.type == "KeyError" and isinstance(value, Table):
             key = text.strip("'\"")
@@ -121,7 +136,10 @@ def _of_words(failure: Failure, program: Program, order: list[Address]) -> Itera
                 yield address, Table((*value.keys, key))
         if "not callable" in text:
             yield address, Text("torch.nn.Identity()")
-            yield address, Text("lambda *_, **__: 4")
+            yield address, ANSWERS
+        called = isinstance(value, Text) and value.source.startswith("torch.nn.")
+        if called and _OTHER_ARGUMENTS.search(text):
+            yield from ((address, other) for other in (FIRST, ANY_MODEL, ANSWERS))
         if "must be tuple of ints" in text or "as an integer" in text or "must be int" in text:
             yield address, Text("8")
         if "not iterable" in text or "is not subscriptable" in text or "has no len()" in text:
@@ -130,6 +148,10 @@ def _of_words(failure: Failure, program: Program, order: list[Address]) -> Itera
             yield address, Tensor("float", (2, 8))
 
 
+_OTHER_ARGUMENTS = re.compile(
+    r"positional arguments? but \d+ were given|unexpected keyword argument"
+    r"|missing \d+ required positional"
+)
 _RANKS = (
     re.compile(r"[Ee]xpected (\d)D\b"),
     re.compile(r"[Ee]xpected \d-?D \(unbatched\) or (\d)-?D"),
@@ -176,13 +198,19 @@ def _other_kind(text: str, value: Tensor) -> Iterator[Tensor]:
 
 def _attribute(address: Address, slot: Slot, value: Value, text: str) -> Iterator[Edit]:
     match = re.search(r"'([\w.]+)' object has no attribute '(\w+)'", text)
+    match = match or re.search(r"find attribute ()(\w+)", text)  # of a model, looked for in it
     if not match:
         return
-    held, name = match.groups()
+    held, name = match[1] or "Linear", match[2]
+    if held == "Linear" and (value == MODULE or isinstance(value, Record)):
+        own = value.attributes if isinstance(value, Record) else slot.beside_module
+        if name not in own or value == MODULE:
+            yield address, Record(tuple(dict.fromkeys((*own, name))), module=True)
     if isinstance(value, _HELD.get(held, ())) and not hasattr(_TENSOR, name):
         yield address, Record(tuple(dict.fromkeys((*slot.uses.attributes, name))))
-    if held == "SimpleNamespace" and isinstance(value, Record) and name not in value.attributes:
-        yield address, Record((*value.attributes, name))
+    plain = held.rpartition(".")[2] == "SimpleNamespace"
+    if plain and isinstance(value, Record) and name not in value.attributes:
+        yield address, replace(value, attributes=(*value.attributes, name))
     elif hasattr(_TENSOR, name) and not isinstance(value, Tensor):
         yield address, Tensor("float", (2, 8))
     elif held in ("Tensor", "int", "list", "float") and slot.uses.attributes:
@@ -232,7 +260,11 @@ def _blamed(failure: Failure, program: Program) -> Iterator[Address]:
     """The slots that the lines speak of where it was raised, the innermost first."""
     for frame in failure.frames:
         names = names_at(frame.file, frame.line, frame.first_line)
-        yield from _spoken_of(names, frame, program)
+        found = list(_spoken_of(names, frame, program))
+        yield from found
+        for address in program.slots:  # `config = config_of(model)`: parts of `model`, too
+            if any(address != whole == address[: len(whole)] for whole in found):
+                yield address
 
 
 def _spoken_of(

@@ -52,6 +52,8 @@ _WANTS_A_LAUNCHER = re.compile(
 
 MOVES = frozenset({"DEV201", "DEV203", "DEV204", "DEV301", "DEV302", "DEV306", "DEV307"})
 """Rules about moves: where everything is on the card already, nothing is moved."""
+_DEFAULTS = frozenset({"DEV107"})
+"""Where the default device is the first card, what it holds meets nothing else there."""
 _STAYS_BEHIND = frozenset({"DEV205", "DEV206", "DEV207"})
 
 MADE_TRUE = frozenset(
@@ -84,6 +86,8 @@ def scenarios_of(finding: Mapping[str, Any]) -> tuple[Scenario, ...]:
     first = scenario_of(finding)
     if finding["rule"] in MOVES:
         return replace(first, data="host"), first
+    if finding["rule"] in _DEFAULTS and first == Scenario():
+        return first, _SECOND_CARD
     return (first,)
 
 

@@ -30,6 +30,7 @@ from runtime_guard.commands.session import news_of
 from runtime_guard.commands.verdicts import judge
 from runtime_guard.core.sites import is_users
 from runtime_guard.drive.examples import examples_of
+from runtime_guard.drive.objects import leave_group
 from runtime_guard.drive.plan import Entry
 from runtime_guard.drive.program import NotMade, Program, choices_of, choices_of_parts, write
 from runtime_guard.drive.repair import Failure, Frame, edits, names_at
@@ -222,6 +223,7 @@ class Driver:
             except BaseException as raised:
                 error = raised
             names.clear()
+            leave_group()
             gc.collect()
         events = (*guard.ledger, *news_of(error, guard.ledger))
         own = tuple(_not_of_another(events))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -77,13 +78,28 @@ _METHODS_OF_TENSORS = frozenset(
     }
 )
 _SIZED = frozenset({"zeros", "ones", "rand", "randn", "empty", "arange", "full", "eye"})
+_READERS = frozenset(
+    {"load", "open", "isfile", "isdir", "exists", "listdir", "makedirs", "imread", "Path"}
+)
+"""Functions that take a path, where they are not methods of an object: ``torch.load(path)``."""
 _METHODS_OF_LISTS = frozenset({"append", "extend"})
 _METHODS_OF_DICTS = frozenset({"items", "keys", "values", "get", "update"})
 _WHOLE_NUMBERS = frozenset({"range", "Linear", "Embedding", "LayerNorm", "Conv1d", "Conv2d"})
 _PATTERNED = frozenset({"rearrange", "reduce", "repeat", "pack", "parse_shape"})
 
 
-_KINDS = (torch.nn.Module, torch.optim.Optimizer, str, Path, list, dict, set)
+_MADE = (
+    torch.Tensor,
+    torch.nn.Module,
+    torch.optim.Optimizer,
+    torch.optim.lr_scheduler.LRScheduler,
+    torch.utils.data.DataLoader,
+    str,
+)
+"""What can be made for who uses its attributes and no others; the first that has them all."""
+_OF_LOADERS = frozenset({"pin_memory", "batch_size", "dataset", "sampler", "num_workers"})
+"""What an instance of ``DataLoader`` has, and its class has not."""
+_KINDS = (*_MADE[1:], Path, list, dict, set)
 
 
 @dataclass
@@ -99,10 +115,18 @@ class Uses:
     """How many signs there are that it is a tensor."""
     number: int = 0
     called: bool = False
+    several: bool = False
+    """Is it called with several arguments?"""
     iterated: bool = False
     parts: int = 0
     """Into how many names it is unpacked."""
     mapping: bool = False
+    asked: bool = False
+    """Is it called without arguments by position?"""
+    path: bool = False
+    """Is it opened, or looked for on the disk?"""
+    ends: dict[str, None] = field(default_factory=dict)
+    """What it is asked to end with."""
     tested: bool = False
     """Is it asked whether it is true?"""
     classes: dict[str, None] = field(default_factory=dict)
@@ -115,18 +139,20 @@ class Uses:
     @property
     def is_flag(self) -> bool:
         """Is it asked whether it is true, and nothing else?"""
-        other = self.attributes or self.keys or self.strings or self.ranks or self.classes
+        said = self.attributes or self.keys or self.strings or self.ends
+        other = said or self.ranks or self.classes
         acted = self.tensor or self.number or self.called or self.iterated or self.mapping
+        acted = acted or self.asked or self.path
         return self.tested and not (other or acted or self.parts)
 
     @property
     def kind(self) -> type | None:
-        """What has its attributes: ``Tensor``, ``Module`` or ``str``; ``object`` for something
-        else, as a configuration is; None where they do not say."""
-        for kind in (torch.Tensor, torch.nn.Module, str):
-            if all(hasattr(kind, name) for name in self.attributes):
+        """What has its attributes: ``Tensor``, ``Module``, ``DataLoader``, ``str`` and the like;
+        ``object`` for something else, as a configuration is; None where they do not say."""
+        for kind in _MADE:
+            if all(_has(kind, name) for name in self.attributes):
                 return kind if self.attributes else None
-        known = any(hasattr(kind, name) for kind in _KINDS for name in self.attributes)
+        known = any(_has(kind, name) for kind in _KINDS for name in self.attributes)
         return None if known else object
 
     def add(self, more: Uses) -> None:
@@ -140,10 +166,18 @@ class Uses:
         self.tensor += more.tensor
         self.number += more.number
         self.called |= more.called
+        self.several |= more.several
         self.iterated |= more.iterated
         self.mapping |= more.mapping
+        self.asked |= more.asked
+        self.path |= more.path
+        self.ends.update(more.ends)
         self.tested |= more.tested
         self.parts = max(self.parts, more.parts)
+
+
+def _has(kind: type, name: str) -> bool:
+    return hasattr(kind, name) or (kind is torch.utils.data.DataLoader and name in _OF_LOADERS)
 
 
 def uses_in(tree: ast.AST) -> dict[str, Uses]:
@@ -152,12 +186,31 @@ def uses_in(tree: ast.AST) -> dict[str, Uses]:
     for node in ast.walk(tree):
         for name, sign in _signs(node):
             _note(found.setdefault(name, Uses()), sign)
+    for alias, name in _aliases(tree):
+        for path in [path for path in found if path == alias or path.startswith(f"{alias}.")]:
+            found.setdefault(name + path[len(alias) :], Uses()).add(found[path])
     for node in ast.walk(tree):
         if isinstance(node, (ast.For, ast.comprehension)):
             for name, container in _taken_out(node.target, node.iter):
                 if name in found and name != container:
                     found.setdefault(f"{container}[]", Uses()).add(found[name])
     return found
+
+
+def _aliases(tree: ast.AST) -> list[tuple[str, str]]:
+    """``h = model.hyp``, where nothing else is called ``h``: the last ones first."""
+    bound = Counter(
+        node.id if isinstance(node, ast.Name) else node.arg
+        for node in ast.walk(tree)
+        if isinstance(node, ast.arg)
+        or (isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load))
+    )
+    made = [
+        (node.targets[0].id, dotted(node.value))
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    ]
+    return [(alias, name) for alias, name in reversed(made) if name and bound[alias] == 1]
 
 
 def _taken_out(target: ast.expr, source: ast.expr) -> Iterator[tuple[str, str]]:
@@ -181,7 +234,7 @@ Sign = tuple[str, Any]
 
 def _note(uses: Uses, sign: Sign) -> None:
     what, value = sign
-    if what in ("attributes", "keys", "strings", "classes", "compared"):
+    if what in ("attributes", "keys", "strings", "classes", "compared", "ends"):
         getattr(uses, what)[value] = None
     elif what == "ranks":
         uses.ranks.add(value)
@@ -224,10 +277,7 @@ def _signs(node: ast.AST) -> Iterator[tuple[str, Sign]]:
     elif isinstance(node, ast.Compare):
         yield from _of_comparison(node)
     elif isinstance(node, (ast.For, ast.comprehension)):
-        if name := dotted(node.iter):
-            yield name, ("iterated", True)
-            if isinstance(node.target, ast.Tuple):  # `for image, label in loader`
-                yield f"{name}[]", ("parts", len(node.target.elts))
+        yield from _of_loop(node.target, node.iter)
     elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
         yield from _of_unpacking(node.targets[0], node.value)
     elif isinstance(node, (ast.If, ast.IfExp, ast.While, ast.Assert)):
@@ -237,6 +287,21 @@ def _signs(node: ast.AST) -> Iterator[tuple[str, Sign]]:
             yield from _of_test(value)
     elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         yield from _of_test(node.operand)
+
+
+def _of_loop(target: ast.expr, source: ast.expr) -> Iterator[tuple[str, Sign]]:
+    """``for image, label in loader``, or in ``enumerate(loader)`` and the like."""
+    if isinstance(source, ast.Call) and source.args:
+        called = dotted(source.func)
+        if called == "enumerate":
+            if isinstance(target, ast.Tuple) and len(target.elts) == 2:
+                yield from _of_loop(target.elts[1], source.args[0])
+        elif called.rpartition(".")[2] in ("tqdm", "reversed"):
+            yield from _of_loop(target, source.args[0])
+    elif name := dotted(source):
+        yield name, ("iterated", True)
+        if isinstance(target, ast.Tuple):
+            yield f"{name}[]", ("parts", len(target.elts))
 
 
 def _of_test(test: ast.expr) -> Iterator[tuple[str, Sign]]:
@@ -273,8 +338,17 @@ def _of_index(name: str, index: ast.expr) -> Iterator[tuple[str, Sign]]:
 def _of_call(node: ast.Call) -> Iterator[tuple[str, Sign]]:
     callee = dotted(node.func)
     head, _, last = callee.rpartition(".")
-    if callee and (not head or node.args):
+    if callee and (node.args or (node.keywords and not head)):
         yield callee, ("called", True)
+        if len(node.args) + len(node.keywords) > 1:
+            yield callee, ("several", True)
+    elif callee:
+        yield callee, ("asked", True)
+    if last == "endswith" and head and len(node.args) == 1:
+        asked = node.args[0]
+        for end in asked.elts if isinstance(asked, ast.Tuple) else [asked]:
+            if isinstance(end, ast.Constant) and isinstance(end.value, str):
+                yield head, ("ends", end.value)
     if last == "size" and len(node.args) == 1:
         yield from _of_index(head, node.args[0])
     if last == "permute" and head and all(isinstance(a, ast.Constant) for a in node.args):
@@ -291,7 +365,9 @@ def _of_call(node: ast.Call) -> Iterator[tuple[str, Sign]]:
         name = dotted(argument)
         if not name:
             continue
-        if last in _WHOLE_NUMBERS:
+        if last in _READERS and at == 0 and not head.startswith("self"):
+            yield name, ("path", True)
+        elif last in _WHOLE_NUMBERS:
             yield name, ("number", 1)
         elif head == "torch":
             yield name, (_kind_in_schemas(last, at), 1)

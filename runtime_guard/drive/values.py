@@ -70,6 +70,8 @@ class Record:
     """An object with these attributes, each at ``(*address, ".name")``."""
 
     attributes: tuple[str, ...]
+    module: bool = False
+    """Is it a module besides, as in ``next(model.parameters())`` and ``model.stride``?"""
 
 
 @dataclass(frozen=True)
@@ -87,4 +89,11 @@ class Instance:
     name: str
 
 
-Value = Text | Omitted | Tensor | Several | Record | Table | Instance
+@dataclass(frozen=True)
+class Options:
+    """An object as a program makes it of its options: a record, and what is known of its parts."""
+
+    known: tuple[tuple[str, Value], ...]
+
+
+Value = Text | Omitted | Tensor | Several | Record | Table | Instance | Options

@@ -10,7 +10,7 @@ import pytest
 from runtime_guard.drive.examples import Call, Example, examples_of
 from runtime_guard.drive.expressions import NotKnown, Scope, imports_of, resolved, value_of
 from runtime_guard.drive.plan import Entry
-from runtime_guard.drive.values import Tensor, Text, Value
+from runtime_guard.drive.values import Options, Tensor, Text, Value
 
 NETS = '''
 import torch
@@ -164,3 +164,50 @@ def test_a_parameter_hides_what_is_imported_under_its_name(tmp_path: Path) -> No
     examples = examples_of(str(tmp_path / "nets.py"), str(tmp_path), Entry("Net", "__init__"))
     made = [example.made for example in examples if example.made is not None]
     assert Call((None,), (("config", Text("3")),)) in made
+
+
+PROGRAM = """
+import argparse
+from nets import Net, pooled
+
+
+def options(version=1):
+    parser = argparse.ArgumentParser(description="trains")
+    parser.add_argument("data", type=str)
+    parser.add_argument("-w", "--net-width", type=int, default=64)
+    parser.add_argument("--no-cuda", action="store_true")
+    parser.add_argument("--mode", choices=["fast", "slow"])
+    parser.add_argument("--resume", default=None)
+    more = parser.add_argument_group("more")
+    more.add_argument("--steps", type=int, required=True)
+    return parser.parse_args()
+
+
+def main():
+    opt = options()
+    opt.cuda = not opt.no_cuda
+    x, y = pooled(opt.net_width, 3)
+    pooled(opt, y)
+
+
+def unknown(parser):
+    pooled(parser.parse_args(), 7)
+"""
+
+
+def test_the_options_of_a_program_are_as_its_parser_has_them(project: Path) -> None:
+    (project / "main.py").write_text(PROGRAM)
+    calls = [one.called for one in found(project, Entry("", "pooled")) if one.called]
+    (given,) = [call.positional for call in calls if isinstance(call.positional[0], Options)]
+    assert isinstance(given[0], Options)
+    assert dict(given[0].known) == {
+        "data": Text("'witness-file'"),
+        "net_width": Text("64"),
+        "no_cuda": Text("False"),
+        "mode": Text("'fast'"),
+        "resume": Text("None"),
+        "steps": Text("4"),
+        "cuda": Text("not False"),
+    }
+    assert given[1] == Text("nets.pooled(64, 3)[1]", ("nets",))
+    assert Call((None, Text("7"))) in calls

@@ -13,10 +13,12 @@ import pytest
 import torch
 
 from runtime_guard.drive.arguments import candidates, slots_of
+from runtime_guard.drive.examples import Call, Example
+from runtime_guard.drive.objects import Gain, leave_group, module_with
 from runtime_guard.drive.plan import Entry
-from runtime_guard.drive.program import FILE, NotMade, Program, write
+from runtime_guard.drive.program import FILE, NotMade, Program, choices_of, write
 from runtime_guard.drive.repair import Edit, Failure, Frame, edits
-from runtime_guard.drive.values import Omitted, Tensor, Text
+from runtime_guard.drive.values import Omitted, Options, Record, Tensor, Text
 
 HERE: types.ModuleType = sys.modules[__name__]
 X = ("arg", "x")
@@ -291,3 +293,147 @@ def test_what_its_line_speaks_of_and_was_left_out_is_given_first() -> None:
     line = inspect.getsourcelines(padded)[1] + 2
     program = write(HERE, Entry("", "padded"), {})
     assert proposed(None, program, line)[0] == (("arg", "weight"), Tensor("float", (2, 8)))
+
+
+def of_model(model, other):  # type: ignore[no-untyped-def]
+    start = next(model.parameters())
+    return other(start, model.strides[0])
+
+
+def of_training(loader, optimizer):  # type: ignore[no-untyped-def]
+    for image, label in loader:
+        optimizer.zero_grad()
+        optimizer.step(image - label, loader.dataset)
+
+
+def of_checkpoint(weights, kind="x"):  # type: ignore[no-untyped-def]
+    if weights.endswith(".pth"):
+        return torch.load(weights), torch.load(kind)
+    return None
+
+
+def of_points(points, labels):  # type: ignore[no-untyped-def]
+    """Match points.
+
+    Args:
+        points: with shape (B, N, 2)
+        labels: of shape (N,)
+    """
+    return points, labels
+
+
+def of_settings(model):  # type: ignore[no-untyped-def]
+    settings = model.settings
+    return settings.width
+
+
+def test_a_model_with_attributes_of_its_own_is_a_module() -> None:
+    program = write(HERE, Entry("", "of_model"), {})
+    model = "module_with(torch.nn.Linear(8, 8).to(card), strides=torch.rand(2, 8, device=card))"
+    assert f"    model={model},\n" in program.lines[-1]
+    assert "from runtime_guard.drive.objects import module_with\n" in program.text
+    assert "other=lambda *given, **_: given[0]" in program.lines[-1]
+
+
+def test_what_a_module_has_besides_goes_with_it() -> None:
+    module = module_with(torch.nn.Identity(), scale=torch.ones(2), width=3)
+    assert module.to(torch.float64).scale.dtype is torch.float64
+    assert module.width == 3
+
+
+def test_a_model_of_anything_gives_what_it_is_given() -> None:
+    x = torch.rand(2, 3)
+    assert torch.equal(Gain()(x, t=torch.ones(2)), x)
+    assert Gain()(3).requires_grad
+
+
+def test_loaders_and_optimizers_are_made() -> None:
+    line = write(HERE, Entry("", "of_training"), {}).lines[-1]
+    assert "loader=torch.utils.data.DataLoader(" in line
+    assert "optimizer=torch.optim.SGD(" in line
+
+
+def test_a_path_ends_as_it_is_asked_to() -> None:
+    weights, kind = slots_of(of_checkpoint, ("arg",))
+    assert candidates(weights)[0] == Text("'witness-file.pth'")
+    assert Text('"witness-file"') in candidates(kind)
+
+
+def test_a_docstring_says_the_shape() -> None:
+    points, labels = slots_of(of_points, ("arg",))
+    assert candidates(points)[0] == Tensor("float", (2, 8, 2))
+    assert candidates(labels)[0] == Tensor("long", (8,))
+
+
+def test_an_error_says_the_shape_by_letters(program: Program) -> None:
+    failure = Failure("TypeError", "x shape must be [['N', '2', '2']]. Got torch.Size([2, 8])")
+    assert (X, Tensor("float", (8, 2, 2))) in proposed(failure, program)
+
+
+@pytest.mark.parametrize("kind", ["SimpleNamespace", "types.SimpleNamespace"])
+def test_a_record_is_given_what_is_missing(kind: str) -> None:
+    program = write(HERE, Entry("", "of_config"), {})
+    failure = Failure("AttributeError", f"'{kind}' object has no attribute 'depth'")
+    assert (("arg", "config"), Record(("width", "depth"))) in proposed(failure, program)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["'Linear' object has no attribute 'config'", "_get_attr couldn't find attribute config"],
+)
+def test_a_model_is_given_the_attribute_that_is_missing(text: str) -> None:
+    model = Text("torch.nn.Linear(8, 8).to(card)")
+    program = write(HERE, Entry("", "of_settings"), {("arg", "model"): model})
+    found = proposed(Failure("AttributeError", text), program)
+    assert (("arg", "model"), Record(("config",), module=True)) in found
+
+
+def test_a_part_of_what_the_line_speaks_of_may_be_at_fault() -> None:
+    first = inspect.getsourcelines(of_settings)[1]
+    program = write(HERE, Entry("", "of_settings"), {("arg", "model"): Record(("settings",))})
+    program.slots[("arg", "model", ".settings")] = (
+        program.slots[("arg", "model", ".settings")][0],
+        Tensor("float", (2, 8)),
+    )
+    text = "'Tensor' object has no attribute 'width'"
+    failure = Failure("AttributeError", text, (Frame(__file__, first + 2, first),))
+    assert (("arg", "model", ".settings"), Record(("width",))) in proposed(failure, program)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Identity.forward() takes 2 positional arguments but 3 were given",
+        "Identity.forward() got an unexpected keyword argument 'mask'",
+    ],
+)
+def test_what_is_called_otherwise_takes_anything(text: str) -> None:
+    model = Text("torch.nn.Identity()")
+    program = write(HERE, Entry("", "of_settings"), {("arg", "model"): model})
+    found = [value for _, value in proposed(Failure("TypeError", text), program)]
+    assert Text("lambda *given, **_: given[0]") in found
+    gain = next(v for v in found if isinstance(v, Text) and "Gain" in v.source)
+    text = write(HERE, Entry("", "of_settings"), {("arg", "model"): gain}).text
+    assert "import runtime_guard.drive.objects\n" in text
+
+
+def test_code_that_wants_a_process_group_is_called_in_one(program: Program) -> None:
+    text = "Default process group has not been initialized, please make sure to call init_…"
+    (address, value), *_ = proposed(Failure("ValueError", text), program)
+    text = write(HERE, Entry("", "build"), {address: value}).text
+    assert "\nprocess_group()\nresult = " in text
+    namespace: dict[str, object] = {"card": "cpu", "torch": torch}
+    exec(text.partition("result")[0], namespace)
+    assert torch.distributed.get_world_size() == 1
+    leave_group()
+    assert not torch.distributed.is_initialized()
+
+
+def test_options_of_a_program_are_a_record_that_more_is_known_of() -> None:
+    program = write(HERE, Entry("", "of_config"), {})
+    known = Options((("width", Text("64")), ("depth", Text("3"))))
+    choices = choices_of(program, Example(called=Call((known,))))
+    assert choices[("arg", "config")] == Record(("width",))
+    assert choices[("arg", "config", ".depth")] == Text("3")
+    line = write(HERE, Entry("", "of_config"), choices).lines[-1]
+    assert "config=types.SimpleNamespace(width=64)" in line

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from runtime_guard.drive.scenario import Scenario, launched
+from runtime_guard.drive.scenario import Scenario, launched, scenarios_of
 
 
 @pytest.mark.parametrize(
@@ -24,3 +24,8 @@ def test_code_that_wants_a_launcher_is_driven_as_under_one(reason: str) -> None:
 
 def test_other_code_is_not() -> None:
     assert launched(Scenario(), "main: no call was found; it ends with KeyError: 'ids'") is None
+
+
+def test_what_works_on_a_default_device_shows_where_all_is_on_another_card() -> None:
+    assert [one.card for one in scenarios_of({"rule": "DEV107"})] == ["cuda", "cuda:1"]
+    assert [one.card for one in scenarios_of({"rule": "DEV102"})] == ["cuda"]

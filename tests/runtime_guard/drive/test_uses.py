@@ -126,3 +126,47 @@ def test_names_that_a_value_is_compared_with() -> None:
     found = uses_in(ast.parse("if mode == Mode.FAST or mode in (SLOW, 'x') or mode is None: pass"))
     assert list(found["mode"].compared) == ["Mode.FAST", "SLOW"]
     assert list(found["mode"].strings) == ["x"]
+
+
+def test_another_name_of_a_value_is_used_as_the_value_is() -> None:
+    found = uses_in(ast.parse("h = model.hyp\ny = h['box'] + h.scale.width"))
+    assert list(found["model.hyp"].keys) == ["box"]
+    assert list(found["model.hyp.scale"].attributes) == ["width"]
+    assert "model.hyp.scale" not in uses_in(ast.parse("h = model.hyp\nh = 1\ny = h.scale.width"))
+
+
+@pytest.mark.parametrize(
+    "loop", ["enumerate(loader)", "tqdm(loader)", "tqdm.tqdm(enumerate(loader), leave=False)"]
+)
+def test_into_what_a_counted_loop_unpacks_each_element(loop: str) -> None:
+    target = "i, (image, label)" if "enumerate" in loop else "image, label"
+    found = uses_in(ast.parse(f"for {target} in {loop}: pass"))
+    assert found["loader"].iterated
+    assert found["loader[]"].parts == 2
+
+
+@pytest.mark.parametrize(
+    ("body", "kind"),
+    [
+        ("x.zero_grad(); x.step()", torch.optim.Optimizer),
+        ("x.step(); y = x.get_last_lr()", torch.optim.lr_scheduler.LRScheduler),
+        ("y = x.pin_memory, x.dataset", torch.utils.data.DataLoader),
+    ],
+)
+def test_attributes_say_what_a_training_loop_is_given(body: str, kind: type) -> None:
+    assert uses(body).kind is kind
+
+
+def test_what_is_opened_is_a_path_and_may_have_to_end_so() -> None:
+    found = uses("y = torch.load(x) if x.endswith(('.pt', '.pth')) else open(x)")
+    assert found.path
+    assert not found.tensor
+    assert list(found.ends) == [".pt", ".pth"]
+    assert not uses("y = self.load(x)").path
+
+
+def test_how_a_value_is_called() -> None:
+    assert uses("y = next(x())").asked
+    assert uses("y = next(x.parts())", "x.parts").asked
+    assert not uses("y = x(a)").several
+    assert uses("y = x(a, scale=b)").several
