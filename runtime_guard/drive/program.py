@@ -191,7 +191,8 @@ def _method(program: Program, owner: type, name: str, choices: Choices) -> None:
         program.lines.append(f"receiver.{name}")
         return
     called = "receiver" if _is_forward(owner, name) else f"receiver.{name}"
-    _call(program, called, plain, ("arg",), choices, skip=1)
+    own = called == "receiver" and owner.__call__ is not torch.nn.Module.__call__
+    _call(program, called, plain, ("arg",), choices, skip=1, by_position=own)
 
 
 _GRADIENTS = (
@@ -229,8 +230,9 @@ def _call(
     prefix: Address,
     choices: Choices,
     skip: int = 0,
+    by_position: bool = False,
 ) -> None:
-    arguments = _arguments(program, function, prefix, choices, 0, skip)
+    arguments = _arguments(program, function, prefix, choices, 0, skip, by_position)
     inner = inspect.unwrap(function)
     text = _layout(called, arguments, len("result = "))
     if inspect.isgeneratorfunction(inner):
@@ -251,21 +253,28 @@ def _arguments(
     choices: Choices,
     depth: int,
     skip: int = 0,
+    by_position: bool = False,
 ) -> list[str]:
+    """``by_position``: as many as can be, for a ``__call__`` that names them otherwise."""
     try:
         slots = slots_of(function, prefix)[skip:]
     except (ValueError, TypeError) as error:
         raise NotMade(f"{getattr(function, '__name__', function)}: {error}") from None
     written: list[tuple[Slot, str]] = []
+    leading: set[Address] = set()
     for slot in slots:
         text = _text(program, slot, choices, depth)
         if text is not None:
             written.append((slot, text))
+        by_position = by_position and text is not None
+        if by_position:
+            leading.add(slot.address)
     spread = any(slot.kind is inspect.Parameter.VAR_POSITIONAL for slot, _ in written)
     arguments = []
     for slot, text in written:
-        by_position = slot.kind in (slot.kind.POSITIONAL_ONLY, slot.kind.VAR_POSITIONAL)
-        if by_position or (spread and slot.kind is slot.kind.POSITIONAL_OR_KEYWORD):
+        unnamed = slot.kind in (slot.kind.POSITIONAL_ONLY, slot.kind.VAR_POSITIONAL)
+        first = spread or slot.address in leading
+        if unnamed or (first and slot.kind is slot.kind.POSITIONAL_OR_KEYWORD):
             arguments.append(text)
         else:
             arguments.append(f"{slot.name}={text}")

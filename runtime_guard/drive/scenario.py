@@ -79,6 +79,8 @@ PUT_TO_TEST = frozenset(
 
 _EVERY_CALL = " in every call of "
 """What DEV303 and its like say where the loop is the caller's."""
+_REFUSES = " is a legacy constructor, which refuses `device=`"
+"""What DEV503 says of ``torch.Tensor(sizes, device=device)``: with a card it raises everywhere."""
 
 
 def scenarios_of(finding: Mapping[str, Any]) -> tuple[Scenario, ...]:
@@ -97,6 +99,8 @@ def scenario_of(finding: Mapping[str, Any]) -> Scenario:
     if other_cards and finding["rule"].startswith("DEV1"):
         return _SECOND_CARD
     scenario = _BY_RULE.get(finding["rule"], Scenario())
+    if _REFUSES in finding.get("message", ""):
+        return Scenario()
     if finding["rule"] in _STAYS_BEHIND:
         scenario = replace(scenario, data="host until moved")
     return replace(scenario, calls=3) if _EVERY_CALL in finding.get("message", "") else scenario

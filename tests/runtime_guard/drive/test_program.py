@@ -437,3 +437,17 @@ def test_options_of_a_program_are_a_record_that_more_is_known_of() -> None:
     assert choices[("arg", "config", ".depth")] == Text("3")
     line = write(HERE, Entry("", "of_config"), choices).lines[-1]
     assert "config=types.SimpleNamespace(width=64)" in line
+
+
+class Called(torch.nn.Module):
+    def __call__(self, values, *more, **named):  # type: ignore[no-untyped-def]
+        return super().__call__(values, *more, **named)
+
+    def forward(self, x: torch.Tensor, scale: float = 1.0, bias: bool = False) -> torch.Tensor:
+        return x
+
+
+def test_a_call_that_names_its_arguments_otherwise_gets_them_by_position() -> None:
+    choices = {("arg", "bias"): Text("True")}
+    program = write(HERE, Entry("Called", "forward"), choices)
+    assert program.lines[-1] == "result = receiver(torch.rand(2, 8, 8, device=card), bias=True)"

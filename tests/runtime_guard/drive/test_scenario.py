@@ -29,3 +29,12 @@ def test_other_code_is_not() -> None:
 def test_what_works_on_a_default_device_shows_where_all_is_on_another_card() -> None:
     assert [one.card for one in scenarios_of({"rule": "DEV107"})] == ["cuda", "cuda:1"]
     assert [one.card for one in scenarios_of({"rule": "DEV102"})] == ["cuda"]
+
+
+def test_a_constructor_that_refuses_a_device_is_given_a_card() -> None:
+    message = (
+        "`torch.Tensor(x)` is a legacy constructor, which refuses `device=` for all but its own"
+    )
+    assert scenarios_of({"rule": "DEV503", "message": message}) == (Scenario(),)
+    (without,) = scenarios_of({"rule": "DEV503", "message": "`torch.cuda.FloatTensor` is CUDA's"})
+    assert without.machine == "mps"
