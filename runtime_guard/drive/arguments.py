@@ -400,6 +400,22 @@ def _by_container(slot: Slot, origin: Any, inside: tuple[Any, ...]) -> Iterator[
         yield Several(2)
 
 
+MOST_HEIRS = 4
+
+
+def _heirs(wanted: type) -> list[type]:
+    """Classes of the same package that inherit from it, for what takes some of them only."""
+    package = wanted.__module__.split(".")[0]
+    found = [wanted]
+    for known in found:
+        heirs: list[type] = type.__subclasses__(known)
+        named = (heir for heir in heirs if "<locals>" not in heir.__qualname__)
+        found += [heir for heir in named if heir.__module__.split(".")[0] == package]
+        if len(found) > MOST_HEIRS:
+            break
+    return list(dict.fromkeys(found[1:]))[:MOST_HEIRS]
+
+
 def _named(owner: type, name: str) -> Text:
     return Text(f"{owner.__module__}.{owner.__qualname__}.{name}", (owner.__module__,))
 
@@ -426,7 +442,8 @@ def _of_class(wanted: type) -> Iterator[Value]:
     elif issubclass(wanted, enum.Enum):
         yield from (_named(wanted, name) for name in list(wanted.__members__)[:8])
     elif wanted.__module__.split(".")[0] not in sys.stdlib_module_names:
-        yield Instance(wanted.__module__, wanted.__qualname__)
+        for one in (wanted, *_heirs(wanted)):
+            yield Instance(one.__module__, one.__qualname__)
 
 
 def element_of(annotation: Any) -> Any:

@@ -12,7 +12,7 @@ import inspect
 import linecache
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -61,11 +61,14 @@ class Failure:
 Edit = tuple[Address, Value]
 
 
-def edits(failure: Failure | None, program: Program, wanted: Frame) -> Iterator[Edit]:
+def edits(
+    failure: Failure | None, program: Program, wanted: Frame, traced: Sequence[Frame] = ()
+) -> Iterator[Edit]:
     """Single changes to ``program``, the most promising first.
 
     Without a failure (the call went well, and nothing showed at the line ``wanted``) those that it
-    and the conditions around it speak of, then whatever is optional.
+    and the conditions around it speak of, then those around the places of its trace, ``traced``,
+    then whatever is optional.
     """
     slots = program.slots
     if failure is None:
@@ -74,6 +77,8 @@ def edits(failure: Failure | None, program: Program, wanted: Frame) -> Iterator[
         asked = list(dict.fromkeys(_spoken_of(names, wanted, program, any_function=True)))
         left_out = [a for a in asked if isinstance(slots[a][1], Omitted)]
         for address in sorted(left_out, key=lambda a: slots[a][0].name not in own):
+            yield from _others(address, *slots[address], 3)
+        for address in _left_out_of(traced, program):
             yield from _others(address, *slots[address], 3)
         for address in asked:
             yield from _others(address, *slots[address], 8)
@@ -91,6 +96,16 @@ def edits(failure: Failure | None, program: Program, wanted: Frame) -> Iterator[
         yield from _others(address, *slots[address], 8)
     for address in rest:
         yield from _others(address, *slots[address], 3)
+
+
+def _left_out_of(places: Sequence[Frame], program: Program) -> Iterator[Address]:
+    """``seed``, which is left out, where ``if config.seed is not None`` stands around a place."""
+    asked = {
+        name.rpartition(".")[2] for place in places for name in _conditions(place.file, place.line)
+    }
+    for address, (slot, value) in program.slots.items():
+        if isinstance(value, Omitted) and slot.name in asked:
+            yield address
 
 
 def _others(address: Address, slot: Slot, value: Value, most: int) -> Iterator[Edit]:
@@ -123,6 +138,8 @@ def _of_words(failure: Failure, program: Program, order: list[Address]) -> Itera
             if rank is not None and rank != len(value.shape):
                 yield from ((address, replace(value, shape=shape)) for shape in SHAPES[rank])
             yield from ((address, other) for other in _other_kind(text, value))
+            if _ONE_NUMBER.search(text):
+                yield from ((address, Text(number)) for number in ("0.5", "2"))
             if shape and shape != value.shape:
                 yield address, replace(value, shape=shape)
         parts = re.search(r"not enough values to unpack \(expected (\d+)", text)
@@ -148,6 +165,9 @@ def _of_words(failure: Failure, program: Program, order: list[Address]) -> Itera
             yield address, Tensor("float", (2, 8))
 
 
+_ONE_NUMBER = re.compile(
+    r"only (one element|integer) tensors|[Bb]oolean value of Tensor|cannot be converted to Scalar"
+)
 _OTHER_ARGUMENTS = re.compile(
     r"positional arguments? but \d+ were given|unexpected keyword argument"
     r"|missing \d+ required positional"
@@ -254,6 +274,13 @@ def _resized(failure: Failure, value: Value) -> Iterator[Value]:
             yield from (Text(str(size)) for size in sizes if str(size) != value.source)
         if "divisible" in failure.text or "multiple" in failure.text:
             yield from (Text(str(size * times)) for size in sizes for times in (1, 2, 4))
+    elif isinstance(value, Text) and "torch." in value.source:
+        for size in sizes:  # `{"a": torch.rand(10, 2)}`, as the project makes it
+            number = rf"(?<![\w.\"']){size}(?![\w.\"'])"
+            if re.search(number, value.source):
+                for other in sizes:
+                    if other != size:
+                        yield replace(value, source=re.sub(number, str(other), value.source))
 
 
 def _blamed(failure: Failure, program: Program) -> Iterator[Address]:

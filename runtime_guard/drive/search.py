@@ -281,6 +281,9 @@ class Driver:
         refused: NotMade | None = None
         after = 0
         wanted = Frame(self.span[0], self.span[1], 0)
+        traced = [
+            Frame(*span_of(place, self.root)[:2], 0) for place in self.finding.get("related", ())
+        ]
         keep_going = False
         while waiting and len(seen) < budget.calls and time.process_time() < end:
             _, depth, _, choices = heapq.heappop(waiting)
@@ -311,7 +314,9 @@ class Driver:
                     break
             if known_only:
                 continue
-            for at, (address, value) in enumerate(edits(done.failure, done.program, wanted)):
+            for at, (address, value) in enumerate(
+                edits(done.failure, done.program, wanted, traced)
+            ):
                 if at >= 40:
                     break
                 key = (-done.progress + at // 4, depth + 1, next(number))

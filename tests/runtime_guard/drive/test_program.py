@@ -18,7 +18,7 @@ from runtime_guard.drive.objects import Gain, leave_group, module_with
 from runtime_guard.drive.plan import Entry
 from runtime_guard.drive.program import FILE, NotMade, Program, choices_of, write
 from runtime_guard.drive.repair import Edit, Failure, Frame, edits
-from runtime_guard.drive.values import Omitted, Options, Record, Tensor, Text
+from runtime_guard.drive.values import Instance, Omitted, Options, Record, Tensor, Text
 
 HERE: types.ModuleType = sys.modules[__name__]
 X = ("arg", "x")
@@ -451,3 +451,60 @@ def test_a_call_that_names_its_arguments_otherwise_gets_them_by_position() -> No
     choices = {("arg", "bias"): Text("True")}
     program = write(HERE, Entry("Called", "forward"), choices)
     assert program.lines[-1] == "result = receiver(torch.rand(2, 8, 8, device=card), bias=True)"
+
+
+class Method:
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+
+class Integrated(Method):
+    pass
+
+
+class Smooth(Integrated):
+    pass
+
+
+def of_method(method: Method):  # type: ignore[no-untyped-def]
+    return method.width
+
+
+def test_what_is_of_a_class_may_be_of_one_that_inherits_it() -> None:
+    (slot,) = slots_of(of_method, ("arg",))
+    names = [value.name for value in candidates(slot) if isinstance(value, Instance)]
+    assert names == ["Method", "Integrated", "Smooth"]
+
+
+def test_an_error_asks_for_one_number(program: Program) -> None:
+    failure = Failure("ValueError", "only one element tensors can be converted to Python scalars")
+    assert (X, Text("0.5")) in proposed(failure, program)
+
+
+def test_sizes_in_an_expression_of_the_project_are_changed_as_others_are() -> None:
+    given = Text("{'a2': torch.rand(10, 2, device=card)}")
+    program = write(HERE, Entry("", "of_settings"), {("arg", "model"): given})
+    failure = Failure("ValueError", "it has a size of 2 but 160 or greater is required")
+    wider = Text("{'a2': torch.rand(10, 160, device=card)}")
+    assert (("arg", "model"), wider) in proposed(failure, program)
+
+
+class Seeds(NamedTuple):
+    width: int
+    seed: int | None = None
+
+
+def of_seeds(seeds: Seeds, x: torch.Tensor) -> torch.Tensor:
+    generator = None
+    if seeds.seed is not None:
+        generator = torch.Generator()
+    return torch.randn(x.shape, generator=generator, device=x.device)
+
+
+def test_what_the_trace_of_a_finding_asks_for_is_given() -> None:
+    first = inspect.getsourcelines(of_seeds)[1]
+    program = write(HERE, Entry("", "of_seeds"), {})
+    places = [Frame(__file__, first + line, first) for line in (4, 3)]
+    found = list(edits(None, program, places[0], places[1:]))
+    assert found[0] == (("arg", "seeds", "seed"), Text("0"))
+    assert found[0] not in list(edits(None, program, places[0]))[:1]
