@@ -127,6 +127,11 @@ def _of_words(failure: Failure, program: Program, order: list[Address]) -> Itera
             yield (FILE, path), Text(repr(path))
     if "process group has not been initialized" in text:
         yield (GROUP,), Text("True")
+    for address, (slot, value) in program.slots.items():
+        # "Either `sizes` or `longest` must be given"
+        if isinstance(value, Omitted) and re.search(rf"[`'\"]{re.escape(slot.name)}\b", text):
+            given = [other for other in candidates(slot) if not isinstance(other, Omitted)]
+            yield from ((address, other) for other in given[:2])
     for address in order if "NoneType" in text else ():
         slot, value = program.slots[address]
         if isinstance(value, Omitted) and slot.default is None:  # it was left out, and is asked for
@@ -142,7 +147,7 @@ def _of_words(failure: Failure, program: Program, order: list[Address]) -> Itera
                 yield from ((address, Text(number)) for number in ("0.5", "2"))
             if shape and shape != value.shape:
                 yield address, replace(value, shape=shape)
-        parts = re.search(r"not enough values to unpack \(expected (\d+)", text)
+        parts = re.search(r"(?:not enough|too many) values to unpack \(expected (\d+)", text)
         if parts and isinstance(value, Several):
             yield address, replace(value, count=int(parts[1]))
         if failure.type == "AttributeError" or "find attribute " in text:

@@ -30,6 +30,8 @@ class Scenario:
 
 
 _NO_CUDA = Scenario("mps", "cpu")
+_ONE_CARD = Scenario("cuda:1")
+"""Where what was saved on another card cannot be loaded."""
 _SECOND_CARD = Scenario(card="cuda:1")
 _RANK_1 = {"RANK": "1", "LOCAL_RANK": "1", "WORLD_SIZE": "2", "LOCAL_WORLD_SIZE": "2"}
 _BY_RULE = {
@@ -88,6 +90,8 @@ def scenarios_of(finding: Mapping[str, Any]) -> tuple[Scenario, ...]:
     first = scenario_of(finding)
     if finding["rule"] in MOVES:
         return replace(first, data="host"), first
+    if finding["rule"] == "DEV502" and first == _NO_CUDA:
+        return _ONE_CARD, first
     if finding["rule"] in _DEFAULTS and first == Scenario():
         return first, _SECOND_CARD
     return (first,)

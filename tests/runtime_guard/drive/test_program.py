@@ -7,6 +7,7 @@ import inspect
 import os
 import sys
 import types
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import pytest
@@ -14,11 +15,13 @@ import torch
 
 from runtime_guard.drive.arguments import candidates, slots_of
 from runtime_guard.drive.examples import Call, Example
+from runtime_guard.drive.files import saved_on_card
 from runtime_guard.drive.objects import Gain, leave_group, module_with
 from runtime_guard.drive.plan import Entry
 from runtime_guard.drive.program import FILE, NotMade, Program, choices_of, write
 from runtime_guard.drive.repair import Edit, Failure, Frame, edits
-from runtime_guard.drive.values import Instance, Omitted, Options, Record, Tensor, Text
+from runtime_guard.drive.values import Instance, Omitted, Options, Record, Several, Tensor, Text
+from runtime_guard.virtual.context import virtual_devices
 
 HERE: types.ModuleType = sys.modules[__name__]
 X = ("arg", "x")
@@ -508,3 +511,24 @@ def test_what_the_trace_of_a_finding_asks_for_is_given() -> None:
     found = list(edits(None, program, places[0], places[1:]))
     assert found[0] == (("arg", "seeds", "seed"), Text("0"))
     assert found[0] not in list(edits(None, program, places[0]))[:1]
+
+
+def test_what_an_error_names_is_given(program: Program) -> None:
+    failure = Failure("ValueError", "Either `mask` or `size` must be provided.")
+    assert proposed(failure, program)[0] == (("arg", "mask"), Tensor("bool", (2, 8)))
+
+
+def test_a_list_has_as_many_parts_as_are_taken_out_of_it() -> None:
+    program = write(HERE, Entry("", "of_settings"), {("arg", "model"): Several(4)})
+    failure = Failure("ValueError", "too many values to unpack (expected 3)")
+    assert (("arg", "model"), Several(3)) in proposed(failure, program)
+
+
+@pytest.mark.parametrize(("machine", "card"), [("cuda:1", "cuda:1"), ("cuda:2", "cuda:0")])
+def test_a_checkpoint_is_of_a_card_that_a_machine_with_one_lacks(
+    machine: str, card: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with virtual_devices(machine):
+        saved_on_card("best.pt")
+    assert card.encode() in Path("best.pt").read_bytes()

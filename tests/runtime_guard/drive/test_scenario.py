@@ -38,3 +38,8 @@ def test_a_constructor_that_refuses_a_device_is_given_a_card() -> None:
     assert scenarios_of({"rule": "DEV503", "message": message}) == (Scenario(),)
     (without,) = scenarios_of({"rule": "DEV503", "message": "`torch.cuda.FloatTensor` is CUDA's"})
     assert without.machine == "mps"
+
+
+def test_a_checkpoint_was_saved_on_a_second_card_or_on_any() -> None:
+    machines = [one.machine for one in scenarios_of({"rule": "DEV502"})]
+    assert machines == ["cuda:1", "mps"]
