@@ -6,6 +6,7 @@ import gc
 import importlib
 import json
 import sys
+import time
 import warnings
 from typing import Any
 
@@ -73,14 +74,19 @@ def _search(job: dict[str, Any], module: Any, answer_file: str) -> None:
         if done.confirmed:
             return
     refusals = []
+    left: float = job["seconds"]
     for at, entry in enumerate(entries):
         # half of the time for the nearest way in, half of the rest for the next one
-        budget = Budget(job["seconds"] / 2 ** (min(at, 3) + 1), job["calls"])
+        budget = Budget(left / 2, job["calls"])
+        began = time.process_time()
+        driver.to_be_filled_in = any(e.function == entry.function for e in entries[at + 1 :])
         try:
             done = driver.search(module, entry, budget, lambda best: note(best, _UNFINISHED))
         except NotMade as error:
             refusals.append(str(error))
             continue
+        finally:
+            left -= time.process_time() - began
         if done.confirmed:
             break
         if done.reached and done.failure is None:

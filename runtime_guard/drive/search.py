@@ -45,6 +45,8 @@ from runtime_guard.recording.policies import Policy
 MOST_CALLS = 400
 AFTER_IT_RAN = 24
 """How many more calls are made once the line ran, and nothing of the kind was seen."""
+MOST_LACKING = 4
+"""How many calls of a base are made that lacks what its heirs have."""
 _FIRST = -1_000_000
 """Before all that comes of what was tried."""
 ONE_CALL = 10.0
@@ -193,6 +195,8 @@ class Driver:
         self.data = data
         self.span = span_of(finding, root)
         self.tried: dict[str, Try] = {}
+        self.to_be_filled_in = False
+        """Are there heirs of the class of the entry, which are tried next?"""
         self.begun: dict[Entry, list[dict[Address, Value]]] = {}
 
     def attempt(
@@ -279,7 +283,7 @@ class Driver:
         seen: set[str] = set()
         best: Try | None = None
         refused: NotMade | None = None
-        after = 0
+        after = lacking = 0
         wanted = Frame(self.span[0], self.span[1], 0)
         traced = [
             Frame(*span_of(place, self.root)[:2], 0) for place in self.finding.get("related", ())
@@ -314,6 +318,9 @@ class Driver:
                     break
             if known_only:
                 continue
+            lacking += self.to_be_filled_in and _lacks(entry, done.failure)
+            if lacking > MOST_LACKING:
+                break
             for at, (address, value) in enumerate(
                 edits(done.failure, done.program, wanted, traced)
             ):
@@ -324,6 +331,12 @@ class Driver:
         if best is None:
             raise refused or NotMade("nothing was tried within the time")
         return best
+
+
+def _lacks(entry: Entry, failure: Failure | None) -> bool:
+    """Does the object itself lack what its heirs have?  No argument gives it that."""
+    name = entry.owner.rpartition(".")[2]
+    return failure is not None and failure.text.startswith(f"'{name}' object has no attribute ")
 
 
 def _not_of_another(events: Sequence[Event]) -> Iterator[Event]:

@@ -309,3 +309,62 @@ def test_a_file_that_is_missing_is_a_checkpoint_saved_on_a_card(
     root = tree({"loads.py": LOADS})
     found, reason, _ = driven(root, finding("loads.py", "DEV502", of, LOADS), FEW)
     assert found == verdict, reason
+
+
+MIXINS = """\
+import torch
+from torch import nn
+
+
+class Layer:
+    def __init__(self, width: int, depth: int = 2, bias: bool = True, scale: float = 1.0):
+        self.width = width
+
+    def noisy(self, x):
+        if self.training:
+            return x + torch.ones(8)
+        return x
+
+
+class Linear(nn.Module, Layer):
+    def __init__(self, width: int):
+        super().__init__()
+"""
+
+
+def test_what_a_base_lacks_is_looked_for_in_its_heirs(tree: Tree) -> None:
+    one = finding("mixins.py", "DEV102", "torch.ones(8)", MIXINS)
+    verdict, _, witness = driven(tree({"mixins.py": MIXINS}), one, Limits(seconds=90, calls=400))
+    assert verdict == "confirmed"
+    assert witness is not None and "mixins.Linear(" in witness.read_text()
+
+
+GROUPS = """\
+import torch
+import torch.distributed as dist
+
+
+def averaged(values):
+    total = torch.tensor([1.0, 2.0])
+    dist.all_reduce(total)
+    return total
+
+
+def gathered(values):
+    total = torch.tensor([1.0, 2.0], device=values.device)
+    dist.all_reduce(total)
+    return values.sum() + total
+"""
+
+
+@pytest.mark.parametrize(
+    ("after", "verdict"),
+    [("[1.0, 2.0])", "confirmed"), ("[1.0, 2.0], device", "refuted")],
+)
+def test_what_a_group_of_cards_is_sent_has_to_be_on_one(
+    tree: Tree, after: str, verdict: str
+) -> None:
+    one = finding("groups.py", "DEV101", after, GROUPS)
+    below = {"line": one["line"] + 1, "end_line": one["line"] + 1}
+    found, reason, _ = driven(tree({"groups.py": GROUPS}), {**one, **below})
+    assert found == verdict, reason
