@@ -202,7 +202,7 @@ class Layers(nn.Module):
         for layer in self.layers:
             x = layer(x)
             if x.mean() < 0.5:
-                x = {branch}
+                {branch}
         return x
 """
 
@@ -210,11 +210,12 @@ class Layers(nn.Module):
 @pytest.mark.parametrize(
     ("branch", "count"),
     [
-        ("torch.relu(x)", 1),
-        ("x.clamp(min=0)", 1),
-        ("x * float(2)", 1),
-        ("refine(x)", 0),
-        ("self.refine(x)", 0),
+        ("x = torch.relu(x)", 1),
+        ("x = x.clamp(min=0)", 1),
+        ("x = x * float(2)", 1),
+        ("x = refine(x)", 0),
+        ("x = self.refine(x)", 0),
+        ("return self.refine(x)", 1),
     ],
 )
 def test_an_answer_that_saves_what_a_function_of_the_code_does_is_needed(tmp_path, branch, count):

@@ -85,11 +85,16 @@ def _starts_work(facts: Facts, sync: Sync) -> bool:
     for step in path_to(facts.source.tree, inner):
         if isinstance(step, cst.If) and step.test is inner:
             branches = [step.body, *([step.orelse] if step.orelse is not None else [])]
+            if isinstance(last_statement(step.body), _LEAVING):
+                return False  # `if empty: return self.nothing()`
             return any(_is_own(call) for branch in branches for call in every(branch, cst.Call))
         if isinstance(step, cst.BaseCompoundStatement):
             return False
         inner = step
     return False
+
+
+_LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
 def _is_own(call: cst.Call) -> bool:
