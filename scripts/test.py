@@ -23,8 +23,6 @@ ENVIRONMENT = ROOT / ".venv-test"
 PYTHON = ENVIRONMENT / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
 CPU_TORCH = "https://download.pytorch.org/whl/cpu"
 CONSTRAINED = ("--constraint", "constraints.txt")
-# One more than there are cores: a sixth of their time tests wait for programs that they started.
-WORKERS = f"--numprocesses={(os.cpu_count() or 1) + 1}"
 UV_VARIABLES = {
     "index-url": "UV_DEFAULT_INDEX",
     "extra-index-url": "UV_INDEX",
@@ -118,7 +116,7 @@ def main() -> int:
         ("ruff", "check"),
         ("ruff", "format", "--check"),
         # files in the order of tests/conftest.py, the long ones first
-        ("pytest", WORKERS, "--dist=loadfile", "--no-loadscope-reorder", *given),
+        ("pytest", "--numprocesses=auto", "--dist=loadfile", "--no-loadscope-reorder", *given),
     )
     failed = [" ".join(check) for check in checks if not run(*check)]
     if not types.ended_well():
