@@ -298,9 +298,14 @@ def _of_device(frame: Frame, value: DeviceValue | Const) -> Iterable[tuple[Fed, 
     if type(place) is Device:
         yield (Fed.DEVICE if place.is_accelerator else Fed.HOST), None
     elif type(place) is Variable:
-        own = frame.unit.context.kept(Owners).functions.get(place)
-        through = _parameter(own, place) if own is not None else None
+        through = _handed_on(frame, place)
         yield (Fed.DEVICE, None) if through is None else (Fed.CALLER, through)
+
+
+def _handed_on(frame: Frame, place: Variable) -> Given | None:
+    """The parameter of a function that a device is, which that function hands on."""
+    own = frame.unit.context.kept(Owners).functions.get(place)
+    return _parameter(own, place) if own is not None else None
 
 
 _OF_TENSORS = (Fed.TENSOR, Fed.ROW)  # no part of `(rows, lengths)` need be one
@@ -328,8 +333,7 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
     if frame.unit.feeds_host:
         yield Fed.HOST, None
         return
-    own = frame.unit.context.kept(Owners).functions.get(place)
-    through = _parameter(own, place) if own is not None else None
+    through = _handed_on(frame, place)
     if frame.in_module and tensor.is_sure:
         yield (Fed.DEVICE, None) if through is None else (Fed.INPUT, through)
     elif through is not None:

@@ -141,21 +141,22 @@ def _moved_in_place(written: Value, left: list[Value]) -> Value | None:
     """`self.net = net`, `self.net.to(device)`: what the method leaves of it is the moved one,
     if it is that in any case."""
     parts = [part for value in left for part in alternatives(value)]
-    then = written.assumed if type(written) is Tensor else ALWAYS
     if type(written) is Tensor and len(parts) > 1:
         parts = [part for part in parts if _stems_from(part, written)]
-    for part in parts:
-        if type(part) is Instance and not part.module:
-            is_same = type(written) is Instance and part.library == written.library
-            if not is_same or part.origin is None or part.origin.kind is not StepKind.MOVED:
-                return None
-            continue
-        if type(part) is not Tensor or part.origin is None or set(part.assumed) - set(then):
-            return None
+    return parts[0] if parts and all(_is_moved(part, written) for part in parts) else None
+
+
+def _is_moved(part: Value, written: Value) -> bool:
+    """What was written was moved since, as modules are, wherever it was written."""
+    if type(part) is Instance and not part.module:
+        in_place = type(written) is Instance and part.library == written.library
+    elif type(part) is Tensor:
+        then = written.assumed if type(written) is Tensor else ALWAYS
         in_place = part.evidence is not None and part.evidence.effects.in_place
-        if not in_place or part.origin.kind is not StepKind.MOVED:
-            return None
-    return parts[0] if parts else None
+        in_place = in_place and set(part.assumed) <= set(then)
+    else:
+        return False
+    return in_place and part.origin is not None and part.origin.kind is StepKind.MOVED
 
 
 def _stems_from(part: Value, written: Tensor) -> bool:

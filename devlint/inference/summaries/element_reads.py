@@ -12,7 +12,7 @@ from devlint.inference.domain.tensors import LOADED, Tensor
 from devlint.inference.program.events import SyncNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import LoopState
-from devlint.inference.summaries.waits import hot_one, is_computed, prefixes
+from devlint.inference.summaries.waits import hot_one, is_property, prefixes
 from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import called_name, dotted, passed_through
 
@@ -188,7 +188,7 @@ def _is_the_same(frame: Frame, node: cst.CSTNode, loop: LoopState) -> bool:
         assert isinstance(node, cst.Attribute)
         node = node.value
     path = dotted(node)
-    if not path or is_computed(frame, path):
+    if not path or is_property(frame, path):
         return False
     return prefixes(path).isdisjoint(loop.assigned | loop.rebound)
 

@@ -99,7 +99,7 @@ def prefixes(path: str) -> set[str]:
     return {".".join(parts[: i + 1]) for i in range(len(parts))}
 
 
-def is_computed(frame: Frame, path: str) -> bool:
+def is_property(frame: Frame, path: str) -> bool:
     """`self.loss`, a property: it is made anew whenever it is read."""
     owner, _, rest = path.partition(".")
     return (
@@ -125,6 +125,6 @@ def invariant(frame: Frame, move: MoveNote, of_module: bool) -> bool:
         path = dotted(node)
         if not path:
             return False
-        if prefixes(path) & changed or is_computed(frame, path):
+        if prefixes(path) & changed or is_property(frame, path):
             return False
     return True

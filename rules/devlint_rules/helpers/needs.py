@@ -81,17 +81,11 @@ def _written_in(function: cst.FunctionDef) -> frozenset[str]:
 def _starts_work(facts: Facts, sync: Sync) -> bool:
     """`if unsure.any(): x = self.refine(x)`: the answer saves what a function of the code's own
     would do. Of torch's operations the device may well do one more."""
-    inner: cst.CSTNode = sync.site.node
-    for step in path_to(facts.source.tree, inner):
-        if isinstance(step, cst.If) and step.test is inner:
-            branches = [step.body, *([step.orelse] if step.orelse is not None else [])]
-            if isinstance(last_statement(step.body), _LEAVING):
-                return False  # `if empty: return self.nothing()`
-            return any(_is_own(call) for branch in branches for call in every(branch, cst.Call))
-        if isinstance(step, cst.BaseCompoundStatement):
-            return False
-        inner = step
-    return False
+    asked = _tested_by(facts, sync)
+    if not isinstance(asked, cst.If) or isinstance(last_statement(asked.body), _LEAVING):
+        return False  # `if empty: return self.nothing()`
+    branches = [asked.body, *([asked.orelse] if asked.orelse is not None else [])]
+    return any(_is_own(call) for branch in branches for call in every(branch, cst.Call))
 
 
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
@@ -105,15 +99,19 @@ def _is_own(call: cst.Call) -> bool:
 
 def _ends_loop(facts: Facts, sync: Sync) -> bool:
     """`if change < limit: break`, `while not done`: without the answer the host cannot go on."""
-    if sync.loop is None:
-        return False
+    asked = _tested_by(facts, sync) if sync.loop is not None else None
+    if isinstance(asked, cst.If):
+        return isinstance(last_statement(asked.body), cst.Break)
+    return asked is not None
+
+
+def _tested_by(facts: Facts, sync: Sync) -> cst.If | cst.While | None:
+    """The statement whose condition the sync is in."""
     inner: cst.CSTNode = sync.site.node
     for step in path_to(facts.source.tree, inner):
-        if isinstance(step, cst.While) and step.test is inner:
-            return True
-        if isinstance(step, cst.If) and step.test is inner:
-            return isinstance(last_statement(step.body), cst.Break)
+        if isinstance(step, (cst.If, cst.While)) and step.test is inner:
+            return step
         if isinstance(step, cst.BaseCompoundStatement):
-            return False
+            return None
         inner = step
-    return False
+    return None
