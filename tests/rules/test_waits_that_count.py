@@ -220,3 +220,37 @@ class Layers(nn.Module):
 )
 def test_an_answer_that_saves_what_a_function_of_the_code_does_is_needed(tmp_path, branch, count):
     assert said(tmp_path, REFINED.format(branch=branch), "DEV303") == count
+
+
+LINE_SEARCH = """\
+class Search:
+    def __init__(self, model, x):
+        self.model, self.x = model.cuda(), x.cuda()
+
+    @property
+    def loss(self):
+        return self.model(self.x).mean()
+
+    def search(self, optimizer, loader):
+        for batch in loader:
+            self.model(batch.cuda()).mean().backward()
+            optimizer.step()
+            self.seen = self.loss.data.cpu()
+"""
+
+
+def test_a_property_is_made_anew_in_each_turn(tmp_path):
+    assert said(tmp_path, LINE_SEARCH, "DEV301") == 0
+
+
+def test_of_a_dict_numpy_makes_one_object(tmp_path):
+    code = """\
+import numpy as np
+
+
+def save(x):
+    y = torch.rand(3, device="cuda")
+    np.save("x.npy", {given})
+"""
+    assert said(tmp_path, code.format(given='{"y": y}'), "DEV401") == 0
+    assert said(tmp_path, code.format(given="y"), "DEV401") == 1

@@ -102,11 +102,10 @@ def prefixes(path: str) -> set[str]:
 def is_property(frame: Frame, path: str) -> bool:
     """`self.loss`, a property: it is made anew whenever it is read."""
     owner, _, rest = path.partition(".")
-    return (
-        owner == "self"
-        and frame.info is not None
-        and frame.info.method(rest.partition(".")[0]) is not None
-    )
+    if owner != "self" or frame.info is None:
+        return False
+    method = frame.info.method(rest.partition(".")[0])
+    return method is not None and method.is_property
 
 
 def invariant(frame: Frame, move: MoveNote, of_module: bool) -> bool:
