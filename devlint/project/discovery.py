@@ -10,7 +10,8 @@ from pathlib import Path
 from devlint.findings import FileError
 from devlint.project.patterns import Patterns, compile_patterns, excluded
 
-# Directories that hold no code of the project. As Ruff's default, but for `_build` and the like.
+# Directories that hold no code of the project. As Ruff's default, but for `_build` and the like,
+# and an editor's copies of older states.
 DEFAULT_EXCLUDE = (
     ".bzr",
     ".direnv",
@@ -18,6 +19,7 @@ DEFAULT_EXCLUDE = (
     ".git",
     ".git-rewrite",
     ".hg",
+    ".history",
     ".ipynb_checkpoints",
     ".mypy_cache",
     ".nox",

@@ -407,3 +407,205 @@ print(encode(3))
 )
 def test_a_tuple_has_no_device_that_anybody_chose(pair, name, count):
     assert len(said(PAIRED.format(pair=pair, name=name), "DEV401")) == count
+
+
+SETTINGS = """
+{head}
+    device: str = "cuda:0"
+
+
+def far(rows, settings: Settings):
+    return rows.to(settings.device)
+
+
+SETTINGS = Settings({given})
+
+
+def run():
+    rows = far(torch.ones(3), SETTINGS)
+    return rows.to(SETTINGS.device) + torch.zeros(3, device={where})
+"""
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        "from dataclasses import dataclass\n\n\n@dataclass\nclass Settings:",
+        "from pydantic import BaseModel\n\n\nclass Settings(BaseModel):",
+    ],
+)
+@pytest.mark.parametrize(
+    ("given", "where", "count"),
+    [('device="cpu"', '"cpu"', 0), ('device="cpu"', '"cuda"', 1), ("", '"cpu"', 1)],
+)
+def test_a_declared_field_is_what_its_object_is_given(head, given, where, count):
+    found = said(SETTINGS.format(head=head, given=given, where=where), "DEV101")
+    assert len(found) == count
+
+
+DEFAULTS = """
+from dataclasses import dataclass
+
+
+@dataclass
+class Settings:
+    device: str = "cuda:0"
+
+
+class Loss(nn.Module):
+    def __init__(self, weights, settings: Settings | None = None):
+        super().__init__()
+        self.weights = weights.to({device})
+
+    def forward(self, x):
+        return x * self.weights
+
+
+def test(settings):
+    return Loss(torch.ones(3), settings)(torch.zeros(3))
+"""
+
+
+@pytest.mark.parametrize(("device", "count"), [("settings.device", 0), ('"cuda:0"', 1)])
+def test_the_default_of_a_declared_field_is_not_what_others_hand_in(device, count):
+    assert len(said(DEFAULTS.format(device=device), "DEV103")) == count
+
+
+ATTACK = """
+class Attack:
+    def __init__(self, model):
+        self.model = model
+
+    def prepare(self, image):
+        if image.dim() == 4:
+            {body}
+        return image.cuda()
+
+
+class Fast(Attack):
+    {constructor}
+
+    def generate(self, image):
+        return self.prepare(image)
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.last(x)
+
+
+net = Net()
+image = torch.zeros(2, 3, device="cuda")
+attack = Fast(net{more})
+attack.generate(image)
+net(image)
+"""
+HANDING_UP = "def __init__(self, net, steps):\n        super().__init__(net)"
+
+
+@pytest.mark.parametrize(("constructor", "more"), [("steps = 3", ""), (HANDING_UP, ", 3")])
+@pytest.mark.parametrize(
+    ("body", "count"), [("self.model = self.model.cuda()", 0), ("image = image[0]", 1)]
+)
+def test_what_an_object_moves_of_its_own_is_moved_for_whoever_made_it(
+    constructor, more, body, count
+):
+    code = ATTACK.format(constructor=constructor, more=more, body=body)
+    assert len(said(code, "DEV103")) == count
+
+
+PREPARED = """
+def prepared(image):
+    if type(image).__name__ == "ndarray":
+        image = torch.tensor(image)
+    return image
+
+
+def run():
+    return nn.Linear(3, 3).cuda()(prepared({given}))
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "count"), [('torch.zeros(3, device="cuda")', 0), ("np.zeros(3)", 1)]
+)
+def test_the_name_of_a_type_says_which_branch_a_call_takes(given, count):
+    assert len(said(PREPARED.format(given=given), "DEV103")) == count
+
+
+ACCURACY = """
+def accuracy(output: torch.Tensor, labels):
+    if isinstance(labels, list):
+        labels = torch.tensor(labels)
+    found = output.argmax(1){move}
+    return (found == labels).sum()
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "count"), [(".type_as(labels)", 0), (".to(labels.device)", 0), ("", 1)]
+)
+def test_what_goes_where_another_is_finds_it_there_on_any_way(move, count):
+    assert len(said(ACCURACY.format(move=move), "DEV102")) == count
+
+
+PREPARE = """
+from accelerate import Accelerator
+
+
+def train(loader, deep):
+    accelerator = Accelerator()
+    if deep:
+        net = nn.Sequential(nn.Linear(3, 3), nn.Linear(3, 3))
+    else:
+        net = nn.Linear(3, 3)
+    {prepare}
+    for x in loader:
+        net(x.to(accelerator.device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("prepare", "count"),
+    [("net, loader = accelerator.prepare(net, loader)", 0), ("accelerator.print(net)", 1)],
+)
+def test_each_of_several_modules_is_prepared(prepare, count):
+    assert len(said(PREPARE.format(prepare=prepare), "DEV103")) == count
+
+
+OWNER = """
+def flows(state, batch):
+    limit = batch.to(state.device)
+    {use}
+    if state.device == "cuda":
+        limit = limit * 2
+    return limit
+"""
+
+
+@pytest.mark.parametrize(("use", "count"), [("pass", 0), ("limit = limit + torch.exp(state)", 1)])
+def test_a_device_alone_shows_no_tensor(use, count):
+    assert len(said(OWNER.format(use=use), "DEV110")) == count
+
+
+CAST = """
+def as_tensor(x, device=None):
+    if device is None and isinstance(x, torch.Tensor):
+        device = {own}
+    return torch.as_tensor(x, device=device)
+
+
+def kernel(sigma, device=None):
+    if torch.is_tensor(sigma):
+        sigma = as_tensor(sigma).item()
+    return torch.linspace(0, sigma, 3, device=device)
+"""
+
+
+@pytest.mark.parametrize(("own", "count"), [("x.device", 0), ('"cpu"', 1)])
+def test_a_callee_may_take_the_device_of_what_it_is_handed(own, count):
+    assert len(said(CAST.format(own=own), "DEV107")) == count

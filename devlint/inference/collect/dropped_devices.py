@@ -44,6 +44,8 @@ def of_default(frame: Frame, event: DefaultTaken) -> None:
         return
     if parameter.name == "map_location" and _is_mapped_elsewhere(frame.function, function):
         return  # what is loaded here is meant to stay on the host
+    if _goes_by_given(frame, node, function):
+        return
     placed = _placed_there(summary.result, parameter.variable)
     if placed is not None:
         _note(frame, node, function, parameter.name, placed.origin)
@@ -80,6 +82,23 @@ def _given_tensor(frame: Frame, node: cst.CSTNode, callee: Function) -> str:
             if type(place) is Variable and place.kind is VariableKind.INPUT:
                 return argument.value.value
     return ""
+
+
+def _goes_by_given(frame: Frame, node: cst.CSTNode, callee: Function) -> bool:
+    """Without a device the callee takes that of the tensor which it is handed: `device = x.device`
+    in `def as_tensor(x, device=None)`."""
+    given = zip(callee.positional, node.args if isinstance(node, cst.Call) else (), strict=False)
+    return any(
+        argument.keyword is None
+        and callee.contains(f"{name}.device")
+        and _is_shown_tensor(frame, argument.value)
+        for name, argument in given
+    )
+
+
+def _is_shown_tensor(frame: Frame, node: cst.BaseExpression) -> bool:
+    value = frame.eval(node) if isinstance(node, cst.Name) else None
+    return type(value) is Tensor and (value.evidence is None or value.evidence.is_tensor)
 
 
 def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:

@@ -42,6 +42,7 @@ class Hints:
     part: bool = False  # one of several that a batch was unpacked into
     output: bool = False  # a model out of sight gave it: a tensor, or several values
     either: bool = False  # its annotation admits tensors beside numbers or arrays
+    owner: bool = False  # nothing but its `.device` shows a tensor: of a configuration it is a text
 
 
 class Evidence:
@@ -57,8 +58,14 @@ class Evidence:
         self.parents = parents
 
     def mark_tensor(self) -> None:
+        self.hints.owner = False
         if self.kind is Kind.UNKNOWN:
             self.kind = Kind.TENSOR
+
+    def mark_owner(self) -> None:
+        """It has a `device`, as a tensor does, and an object that keeps what was chosen."""
+        self.mark_tensor()
+        self.hints.owner = True
 
     def mark_host(self) -> None:
         self.kind = Kind.OTHER

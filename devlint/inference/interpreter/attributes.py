@@ -117,7 +117,7 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if name == "device":
         if evidence is not None and not evidence.is_tensor:
             return _device_of_unknown(frame, node, base)
-        return DeviceValue(base.place, base, sure=True)
+        return DeviceValue(base.place, base, sure=evidence is None or not evidence.hints.owner)
     if name == "is_cuda":
         return _is_cuda(base)
     if name in ("shape", "size"):
@@ -166,7 +166,7 @@ def _device_of_unknown(frame: Frame, node: cst.Attribute, base: Tensor) -> Value
         return DeviceValue(named_device(frame, dotted(node)).place)
     assert base.evidence is not None
     if not base.evidence.effects.in_place:  # objects that move as modules do have a device, too
-        base.evidence.mark_tensor()
+        base.evidence.mark_owner()
     return DeviceValue(base.place, base)
 
 

@@ -38,7 +38,7 @@ def attribute_of_class(info: ClassInfo, name: str) -> Value | None:
 
 def _assigned_value(info: ClassInfo, name: str) -> Value | None:
     held = _assigned_inside(info, name)
-    if held is not None and _is_device(held) and is_assigned(info.unit.source.text, name):
+    if held is not None and is_written_device(held) and is_assigned(info.unit.source.text, name):
         return DeviceValue(None)  # the constructor's is what it starts with
     return held
 
@@ -148,7 +148,7 @@ def unassigned_attribute(info: ClassInfo, name: str) -> Value:
     return held
 
 
-def _is_device(value: Value) -> bool:
+def is_written_device(value: Value) -> bool:
     """One device that is written down: `torch.device("cpu")`, `"cpu"`."""
     if type(value) is DeviceValue:
         return type(value.place) is Device

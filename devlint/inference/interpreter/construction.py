@@ -14,6 +14,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold
 from devlint.inference.interpreter import contract_checks, declared_fields
+from devlint.inference.interpreter.class_attributes import attribute_of_class
 from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_places import WITHOUT_STATE, placed
@@ -23,7 +24,7 @@ from devlint.inference.program.events import ModuleMade, PartMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import ClassValue, FunctionValue, Instance
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import called_name, dotted
 
 
 def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Arguments) -> Value:
@@ -55,7 +56,7 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
     if any(asks_for_host(key, value) for key, (value, _) in arguments.keywords.items()):
         return UNKNOWN  # `use_gpu=False`: what the class was taken to do is not done here
     if not info.is_module:
-        _fields_from(instance, info, function, arguments)
+        _fields_from(instance, function, arguments)
     else:
         _put_where_built(frame, node, instance, function, arguments)
     _flags_from(instance, info, function, arguments)
@@ -132,6 +133,10 @@ def _declared_fields(info: ClassInfo, arguments: Arguments) -> dict[str, Value]:
     if not info.is_module:
         values = (value for value, _ in arguments.positional)
         fields.update(zip(declared, values, strict=False))
+    if not arguments.open:
+        left_out = declared_fields.handed_in(info) - fields.keys()
+        defaults = ((name, attribute_of_class(info, name)) for name in sorted(left_out))
+        fields.update((name, held) for name, held in defaults if held is not None)
     return fields
 
 
@@ -175,16 +180,50 @@ def _library_built(info: ClassInfo) -> bool:
     )
 
 
-def _fields_from(
-    instance: Instance, info: ClassInfo, function: Function, arguments: Arguments
-) -> None:
-    """`self.x = x` in a constructor: the field holds what this call handed in."""
+def _fields_from(instance: Instance, function: Function, arguments: Arguments) -> None:
+    """`self.net = net` in a constructor, or in one that this one hands `net` up to: the field holds
+    what this call handed in."""
     parameters = function.summary.parameters if function.summary is not None else ()
-    own = {parameter.name: parameter.value for parameter in parameters}
-    for name, actual in _given_by_name(function, arguments):
-        held = info.attributes.get(name)
-        if actual is not None and held is not None and held is own.get(name):
-            instance.fields.entries[name] = actual
+    given = {name: v for name, v in _given_by_name(function, arguments) if v is not None}
+    actual = {id(each.value): given[each.name] for each in parameters if each.name in given}
+    info = function.info
+    for name, held in info.attributes.items() if info is not None else ():
+        if type(held) is not Const and not is_untold(held) and id(held) in actual:
+            instance.fields.entries.setdefault(name, actual[id(held)])
+    for above, handed_up in _handed_up(function, given):
+        _fields_from(instance, above, handed_up)
+
+
+def _handed_up(function: Function, given: dict[str, Value]) -> Iterator[tuple[Function, Arguments]]:
+    """The constructor above that `super().__init__(net)` calls, with what it is given."""
+    bases = function.info.bases if function.info is not None else ()
+    above = next((b.method("__init__") for b in bases if type(b) is ClassInfo), None)
+    body = function.node.body
+    for line in body.body if above is not None and isinstance(body, cst.IndentedBlock) else ():
+        for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            call = small.value if isinstance(small, cst.Expr) else None
+            if above is not None and isinstance(call, cst.Call) and _is_super_constructor(call):
+                yield above, _arguments_of(call, given)
+
+
+def _is_super_constructor(call: cst.Call) -> bool:
+    func = call.func
+    if not isinstance(func, cst.Attribute) or func.attr.value != "__init__":
+        return False
+    return isinstance(func.value, cst.Call) and called_name(func.value) == "super"
+
+
+def _arguments_of(call: cst.Call, given: dict[str, Value]) -> Arguments:
+    """The arguments of a call, as far as they are parameters of the function around it."""
+    arguments = Arguments([], {}, any(arg.star for arg in call.args))
+    for arg in call.args:
+        name = arg.value.value if isinstance(arg.value, cst.Name) else ""
+        value = given.get(name, UNKNOWN), arg.value
+        if arg.keyword is not None:
+            arguments.keywords[arg.keyword.value] = value
+        elif not arguments.open:
+            arguments.positional.append(value)
+    return arguments
 
 
 def _flags_from(

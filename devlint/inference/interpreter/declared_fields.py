@@ -1,4 +1,5 @@
-"""Fields that a class declares and its generated constructor fills: those of a dataclass.
+"""Fields that a class declares and its generated constructor fills: those of a dataclass, or of a
+model of pydantic.
 
 @dataclass
 class Batch:
@@ -25,6 +26,20 @@ _GENERATORS = frozenset(
     {"dataclasses.dataclass", "attr.s", "attr.attrs", "attr.dataclass", "attr.define"}
     | {"attrs.define", "attrs.frozen", "attrs.mutable", "attr.frozen", "attr.mutable"}
 )
+_GENERATING_BASES = frozenset(
+    {"pydantic.BaseModel", "pydantic.BaseSettings", "pydantic_settings.BaseSettings"}
+    | {"sqlmodel.SQLModel", "typing.NamedTuple"}
+)
+
+
+def handed_in(info: ClassInfo) -> frozenset[str]:
+    """The fields that whoever makes an object may give another value than the class says:
+    `device: str = "cuda"`."""
+    if info.handed_in is None:
+        frame = Frame(info.unit, interpreter_of(info.unit), info=info)
+        is_generated = any(_is_generated(frame, ancestor) for ancestor in info.lineage())
+        info.handed_in = frozenset(info.declared_fields() if is_generated else ())
+    return info.handed_in
 
 
 def fields_of_class(info: ClassInfo) -> dict[str, Value]:
@@ -48,9 +63,11 @@ def _declared(frame: Frame, info: ClassInfo) -> dict[str, Value]:
 
 
 def _is_generated(frame: Frame, info: ClassInfo) -> bool:
-    """A decorator makes the constructor of the declared fields."""
+    """A decorator, or a base, makes the constructor of the declared fields."""
     if info.is_module or "__init__" in info.methods:
         return False
+    if any(type(base) is External and base.name in _GENERATING_BASES for base in info.bases):
+        return True
     for each in info.node.decorators:
         decorator = each.decorator
         found = frame.eval(decorator.func if isinstance(decorator, cst.Call) else decorator)

@@ -11,8 +11,12 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, join
 from devlint.inference.interpreter.attribute_suites import held_under, told_apart
-from devlint.inference.interpreter.class_attributes import attribute_of_class, unassigned_attribute
-from devlint.inference.interpreter.declared_fields import fields_of_class
+from devlint.inference.interpreter.class_attributes import (
+    attribute_of_class,
+    is_written_device,
+    unassigned_attribute,
+)
+from devlint.inference.interpreter.declared_fields import fields_of_class, handed_in
 from devlint.inference.interpreter.movers import moved_on_demand
 from devlint.inference.models import library_objects, optimizers
 from devlint.inference.models.module_places import placed, replaced
@@ -44,6 +48,8 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
                 return UNKNOWN if result is None else result
             return bound
         found = attribute_of_class(info, name)
+        if found is not None and is_written_device(found) and name in handed_in(info):
+            found = DeviceValue(None)  # the class has only what is left out
         declared = fields_of_class(info).get(name)
         if declared is not None:
             found = declared if found is None else join(found, declared)

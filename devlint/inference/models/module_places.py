@@ -9,7 +9,15 @@ from devlint.inference.domain.host import Const, DeviceValue, External, Host
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, PARAMETER, Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    cases,
+    choose,
+    union,
+)
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame, globals_of
 from devlint.inference.program.values import FunctionValue, Instance, Placed
@@ -202,4 +210,6 @@ def carry(frame: Frame, node: cst.Call, value: Value, place: Placement) -> Value
     if type(value) is Mapping:
         entries = {key: carry(frame, node, v, place) for key, v in value.entries.items()}
         return Mapping(entries, None)
+    if type(value) is Union:
+        return choose((carry(frame, node, v, place), when) for v, when in cases(value))
     return value

@@ -242,6 +242,7 @@ class ClassInfo:
     written: str = ""  # `text`, once asked for
     filled: FilledLists | None = None  # `lists`, once asked for
     declared_tensors: dict[str, Value] | None = None  # the fields of a dataclass, once asked for
+    handed_in: frozenset[str] | None = None  # the fields a constructor takes, once asked for
 
     def note_part(self, name: str, place: Placement) -> None:
         """Where an attribute's module or parameter is made; None once there are two places."""

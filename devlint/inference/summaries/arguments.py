@@ -73,8 +73,8 @@ class Binding:
                     self.values[alternative.evidence] = actual
         elif type(value) is Tensor and value.evidence is not None:
             self.values[value.evidence] = actual
-        if type(actual) is Instance and actual.module and _moves_parameter(value):
-            self.frame.state.env[actual] = Placed(None, None)  # the callee puts it somewhere
+        if _moves_parameter(value):
+            self._note_moved(actual)
         if parameter.handles_none:
             handed = actual.place if type(actual) is DeviceValue else None
             if type(handed) is Variable and handed.parameter:  # on to a callee that does
@@ -96,6 +96,14 @@ class Binding:
             if type(actual) is Union or _holds_several(actual):
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
+
+    def _note_moved(self, actual: Value) -> None:
+        """The callee puts it somewhere, and so does who hands in what it was handed."""
+        if type(actual) is Instance and actual.module:
+            self.frame.state.env[actual] = Placed(None, None)
+        for each in alternatives(actual):
+            if type(each) is Tensor and each.evidence is not None:
+                each.evidence.effects.handed = True
 
     def fall_back(self, parameters: Iterable[Parameter]) -> None:
         """Bind the devices that are left out to what stands in for them."""
@@ -151,6 +159,7 @@ def _holds_several(value: Value) -> bool:
 
 
 def _moves_parameter(value: Value) -> bool:
+    """A function puts somewhere what it was handed, or hands it to what may."""
     return any(
         type(v) is Tensor
         and v.evidence is not None

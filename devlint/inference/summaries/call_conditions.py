@@ -20,7 +20,8 @@ from devlint.inference.interpreter.comparisons import truth_of
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.summaries.arguments import Binding
 
-_ARRAYS = frozenset({"np.ndarray", "numpy.ndarray"})
+_TENSORS = frozenset({"torch.Tensor", "Tensor"})
+_ARRAYS = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
 
 
 # Python's own classes, of which no tensor and no array is one.
@@ -137,10 +138,10 @@ def _expressions(binding: Binding) -> dict[str, cst.BaseExpression]:
 def _is_of(value: Value, kind: Hashable) -> bool | None:
     """Whether a value is an instance of a class, by the name that the test gives it; None where
     the value or the class may be anything."""
-    if kind != "torch.Tensor" and kind not in _ARRAYS and kind not in _PLAIN:
+    if kind not in _TENSORS and kind not in _ARRAYS and kind not in _PLAIN:
         return None
     if type(value) is Tensor and value.is_sure:
-        return kind == "torch.Tensor"
+        return kind in _TENSORS
     if type(value) is Host and value.array:
         return kind in _ARRAYS
     return None

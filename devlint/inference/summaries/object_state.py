@@ -12,6 +12,7 @@ from __future__ import annotations
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import NONE
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, join, union
 from devlint.inference.models import objects
@@ -19,7 +20,7 @@ from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Parameter, Summary
 from devlint.inference.program.outcomes import MovedEntry
-from devlint.inference.program.values import Instance
+from devlint.inference.program.values import Instance, Placed
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.summaries.callee_values import substitute
 from devlint.inference.syntax.text import dotted
@@ -45,13 +46,20 @@ def leave(frame: Frame, function: Function, summary: Summary, binding: Binding) 
     if not summary.left:
         return
     holder = binding.holder
-    if holder is None:
-        if binding.inside and frame.info is not None and function.info in frame.info.lineage():
+    of_base = holder is not None and holder is frame.instance
+    if holder is None or of_base:
+        lineage = frame.info.lineage() if frame.info is not None else ()
+        if (binding.inside or of_base) and function.info in lineage:
             frame.outcome.left |= {name: substitute(binding, v) for name, v in summary.left.items()}
             for name, value in summary.left.items():
                 _leave_own(frame, name, value, summary.kept.get(name, UNKNOWN), binding)
         return
     fields = frame.fields_of(holder)
+    for name in summary.left.keys() & fields.entries.keys():
+        held = fields.entries[name]
+        is_module = type(held) is Instance and held.module
+        if is_module and _is_moved(summary.left[name]):  # in place: the caller has the same one
+            frame.state.env[held] = Placed(None, None)
     entries = {
         name: _now(fields.entries[name], substitute(binding, value))
         for name, value in summary.left.items()
@@ -80,6 +88,12 @@ def _leave_own(frame: Frame, name: str, left: Value, kept: Value, binding: Bindi
         frame.bind(path, join(before, substitute(binding, kept)) if is_kept else UNKNOWN)
     else:
         frame.touch(path)
+
+
+def _is_moved(left: Value) -> bool:
+    """`self.net = self.net.cuda()`, in some branch at least."""
+    origins = (v.origin for v in alternatives(left) if type(v) is Tensor)
+    return any(origin is not None and origin.kind is StepKind.MOVED for origin in origins)
 
 
 def _now(before: Value, left: Value) -> Value:

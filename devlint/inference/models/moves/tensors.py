@@ -152,11 +152,13 @@ def type_of_tensor(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Argu
 def type_as(frame: Frame, node: cst.Call, tensor: Tensor, arguments: Arguments) -> Value:
     """`x.type_as(y)` is `x.to(dtype and device of y)`."""
     other = arguments.get(0, "other")
-    place: Placement = None
+    places: list[Placement] = []
     for candidate in alternatives(other if other is not None else UNKNOWN):
         if type(candidate) is Tensor:
             candidate.show()
-            place = candidate.place
+            places.append(candidate.place)
+    same = places and all(place is places[0] or place == places[0] for place in places)
+    place = places[0] if same else None  # of several, it is where the one is that is taken
     frame.emit(PlaceSettled(tensor))
     note_move_of_tensor(frame, node, "type_as", tensor, place, arguments.node(0, "other"))
     return Tensor(place, _moved(frame, node, tensor), tensor.traits & ~LEFT, tensor.evidence)
