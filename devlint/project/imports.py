@@ -393,6 +393,9 @@ class Importer:
     def is_for_cuda(self) -> bool:
         return self.project.answer(Question.IS_FOR_CUDA)
 
+    def chooses_card(self) -> bool:
+        return self.project.answer(Question.CHOOSES_CARD)
+
     def _answer(self, question: Question, path: str, name: str = "") -> bool:
         return self.project.answer(question, self.project.root / path, name)
 

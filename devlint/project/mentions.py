@@ -188,6 +188,17 @@ class Mentions:
         )
 
     @cached_property
+    def chooses_card(self) -> bool:
+        """Whether some file that is no test makes a card the current one of its process. Where
+        there is too much to look through, none does."""
+        return any(
+            b"cuda.set_device(" in text
+            and file.suffix == ".py"
+            and not TEST.search(file.relative_to(self.root).as_posix())
+            for file, text in self._texts.items()
+        )
+
+    @cached_property
     def is_application(self) -> bool:
         """Whether some file of the project is run, and nothing says how to install it: code out of
         sight imports none of it."""

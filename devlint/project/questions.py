@@ -31,6 +31,8 @@ class Question(str, Enum):
     """Is the project run where it is, and installed by nobody?"""
     IS_FOR_CUDA = "is-for-cuda"
     """Do most files that place something demand CUDA?"""
+    CHOOSES_CARD = "chooses-card"
+    """Does a process of the project make a card its current one?"""
 
 
 @dataclass(slots=True)

@@ -6,7 +6,8 @@
 A definition is a function or a class at the top of a file. What stands outside of all of them runs
 where the file does, and so may what a decorator registers, what an `__init__` or a configuration
 or a text names, all of a module in which some code looks names up (`getattr(helpers, name)`), and
-what nobody names of a file of which nothing else is named: code out of sight may.
+what nobody names of a file of which nothing else is named, if others install the project: code out
+of sight may.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ _BEGINNING = re.compile(rb"^(?:(@)|(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|[^\s
 _DEFINING = re.compile(rb"\b(?:def|class)[ \t]+\Z")
 _QUOTED = re.compile(rb"[\"'][\w.:/]*\Z")  # whoever reads the text may look the name up
 _LOOKED_UP = re.compile(rb"\b(?:dir|vars|getattr)\((?:\w+\.)*(\w+)\b|\b(\w+)\.__dict__")
+
+_LOOKS_UP = re.compile(rb"\bglobals\(\)|\bFire\(")
 
 
 class _Parts(NamedTuple):
@@ -86,10 +89,13 @@ class Reaching:
         return False
 
     def _is_left(self, file: Path, name: str) -> bool:
-        """What nobody names is left over in a file that is run, or of which others are named."""
+        """What nobody names is left over in a file that is run, or of which others are named, and
+        in any of an application; but where the file looks names up by itself."""
         text = self._texts.get(file, b"")
-        if file.suffix != ".py" or RUN.search(text) is not None:
-            return file.suffix == ".py"
+        if file.suffix != ".py" or _LOOKS_UP.search(text) is not None:
+            return False
+        if not self._is_installed or RUN.search(text) is not None:
+            return True
         return any(other != name for other in self._used_outside(file))
 
     def _used_outside(self, file: Path) -> tuple[str, ...]:

@@ -61,4 +61,5 @@ _ANSWERS: dict[str, Callable[[Survey, Path, str], bool]] = {
     Question.MOVES_DATA: lambda survey, *_: survey.mentions.data_is_moved,
     Question.IS_APPLICATION: lambda survey, *_: survey.mentions.is_application,
     Question.IS_FOR_CUDA: lambda survey, *_: survey.mentions.is_for_cuda,
+    Question.CHOOSES_CARD: lambda survey, *_: survey.mentions.chooses_card,
 }

@@ -16,6 +16,7 @@ from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import (
     assume,
     in_use,
+    own_card,
     runs_elsewhere,
     runs_without_cuda,
     sign_of_cuda,
@@ -127,16 +128,16 @@ def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
     return without + in_use(facts, first.site)
 
 
-def _other_cards(site: Site) -> Assumptions:
+def _other_cards(mention: Mention) -> Assumptions:
     message = "the code runs on machines with several cards"
-    return assume(AssumptionKind.OTHER_CARDS_ARE_USED, site, message)
+    return assume(AssumptionKind.OTHER_CARDS_ARE_USED, mention.site, message) + own_card(mention)
 
 
 def _returns(facts: Facts) -> Iterator[Claim]:
     """`x.cpu().sort().values.cuda()` behind a condition: right on one card only."""
     for mention in facts.mentions:
         if mention.returns and rule_of_mention(mention) == "DEV501":
-            assumed = _other_cards(mention.site)
+            assumed = _other_cards(mention)
             yield Claim(
                 mention.site,
                 Severity.WARNING,
@@ -155,7 +156,7 @@ def _on_purpose(facts: Facts, strays: list[Mention]) -> Claim:
     first, *others = strays
     which = "the current card" if first.index is None else f"card {first.index}"
     device = f"`{first.at_hand}`" if first.at_hand else "where the model is"
-    assumed = _other_cards(first.site)
+    assumed = _other_cards(first)
     return Claim(
         first.site,
         Severity.WARNING,
@@ -216,7 +217,7 @@ def _follow(facts: Facts) -> Iterator[Claim]:
     """`"cuda" if x.is_cuda else "cpu"`: where `x` is, but for other cards."""
     for mention in facts.mentions:
         if mention.follows and rule_of_mention(mention) in ("DEV501", "DEV505"):
-            assumed = _other_cards(mention.site)
+            assumed = _other_cards(mention)
             yield Claim(
                 mention.site,
                 Severity.WARNING,

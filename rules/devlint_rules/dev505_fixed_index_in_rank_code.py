@@ -9,7 +9,7 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
-from devlint_rules.helpers.assumptions import assume, assume_if
+from devlint_rules.helpers.assumptions import assume, assume_if, own_card
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 
@@ -21,7 +21,7 @@ def _global_ranks(facts: Facts) -> Iterator[Claim]:
         first, *others = mentions
         assumed = assume(
             AssumptionKind.OTHER_CARDS_ARE_USED, first.site, "the code runs on several nodes"
-        )
+        ) + own_card(first)
         yield Claim(
             first.site,
             Severity.WARNING,

@@ -107,7 +107,8 @@ class Files:
 
     def reaches(self, name: str, path: str) -> bool:
         texts = {Path(f.path): f.text.encode() for f in self.modules.values()}
-        return Reaching(Path(), texts, is_installed=False).reaches(name, Path(path))
+        installed = not self.is_application()
+        return Reaching(Path(), texts, installed).reaches(name, Path(path))
 
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         owner, _, name = attribute.partition(".")
@@ -131,6 +132,9 @@ class Files:
 
     def is_for_cuda(self) -> bool:
         return most_demand_cuda(file.text.encode() for file in self.modules.values())
+
+    def chooses_card(self) -> bool:
+        return any("cuda.set_device(" in file.text for file in self.modules.values())
 
     def settings(self, path: str) -> dict[str, str]:
         texts = {name: file.text for name, file in self.modules.items()}

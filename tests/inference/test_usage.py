@@ -37,6 +37,10 @@ def test_of_a_file_that_nobody_names_nothing_is_known():
     assert unused("import torch") == set()
 
 
+def test_an_application_is_called_by_nobody_out_of_sight():
+    assert unused('if __name__ == "__main__":\n    print(1)') >= {"mask", "rewards", "Sampler"}
+
+
 def test_a_method_that_nobody_names_is_left_over_though_its_class_is_used():
     assert unused("from main import *\nmask, rewards, Sampler") == {"draw"}
     assert unused("from main import *\nmask, rewards, Sampler().draw(1)") == set()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from rule_check import RULES
+from rule_check import RULES, said
 
 from devlint import engine
 from devlint.config import Config
@@ -123,3 +123,27 @@ def test_a_class_that_a_script_of_the_host_keeps_to_itself_goes_nowhere(
     tmp_path, main, others, said
 ):
     assert len(unregistered(tmp_path, MASKED.format(main=main), others)) == said
+
+
+WEIGHTED = """
+class Smooth({base}):
+    def __init__(self, {name}: torch.Tensor):
+        super().__init__()
+        self.{name} = {name}
+
+    def forward(self, x, y):
+        return (x * self.{name}).mean()
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "name", "count"),
+    [
+        ("nn.CrossEntropyLoss", "weight", 0),
+        ("nn.BCEWithLogitsLoss", "pos_weight", 0),
+        ("nn.CrossEntropyLoss", "scales", 1),
+        ("nn.Module", "weight", 1),
+    ],
+)
+def test_a_loss_of_torch_registers_its_weight(base, name, count):
+    assert len(said(WEIGHTED.format(base=base, name=name), "DEV205")) == count

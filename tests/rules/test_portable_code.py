@@ -391,6 +391,48 @@ def test_among_files_that_demand_cuda_one_more_is_no_exception(tmp_path, others,
     assert said(tmp_path, SCORER) == found
 
 
+OWN_CARD = """\
+import torch
+import torch.distributed as dist
+
+def embed(rows: torch.Tensor):
+    {line}
+    return rows, made
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'made = torch.device("cuda") if rows.is_cuda else torch.device("cpu")',
+        'made = torch.ones(3, device=f"cuda:{dist.get_rank()}")',
+    ],
+)
+@pytest.mark.parametrize(
+    ("launch", "found"),
+    [("torch.cuda.set_device(local_rank)", 0), ("print(local_rank)", 1)],
+)
+def test_where_each_process_has_its_card_the_current_one_is_that(tmp_path, line, launch, found):
+    (tmp_path / "launch.py").write_text(
+        f"import torch\n\n\ndef launch(local_rank):\n    {launch}\n"
+    )
+    assert len(said(tmp_path, OWN_CARD.format(line=line))) == found
+
+
+@pytest.mark.parametrize(
+    ("owner", "found"), [("lr_scheduler", 0), ("loader.sampler", 0), ("net", 1), ("optimizer", 1)]
+)
+def test_what_counts_steps_has_no_tensors_in_its_state(tmp_path, owner, found):
+    code = f"""\
+import torch
+
+
+def resume(path, net, optimizer, lr_scheduler, loader):
+    {owner}.load_state_dict(torch.load(path))
+"""
+    assert len(said_of(tmp_path, code, "DEV502")) == found
+
+
 def test_a_file_that_leaves_a_choice_itself_is_an_exception_anywhere(tmp_path):
     for number in range(3):
         (tmp_path / f"part{number}.py").write_text("import torch\n\n\n" + DEMANDING)

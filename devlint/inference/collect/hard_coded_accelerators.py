@@ -41,6 +41,7 @@ from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, Instance
+from devlint.inference.syntax.text import dotted
 
 # Functions of torch.cuda that raise where CUDA is missing: each was called on a build without it.
 _RAISING = frozenset(
@@ -81,7 +82,8 @@ def of_call(frame: Frame, event: Called) -> None:
         availability_guards.of_library(frame, node, full_name, arguments)
         _of_library(frame, node, full_name, arguments)
     elif name == "load_state_dict":
-        mentions.weights.update(n for _, n in arguments.all())
+        given = mentions.numbers if _holds_numbers(node) else mentions.weights
+        given.update(n for _, n in arguments.all())
         optimizers.loaded(frame, node)
     elif name in ("cuda", "to", "type"):
         if type(callee) is Instance and callee.module and not _has_state(frame, callee):
@@ -172,6 +174,11 @@ def settle(unit: Unit) -> None:
     unit.kept(Workers).settle(unit)
 
 
+def _holds_numbers(loading: cst.Call) -> bool:
+    """`scheduler.load_state_dict(…)`: by its name the object has no tensors in its state."""
+    return holds("numbers-owner", dotted(loading.func).rpartition(".")[0])
+
+
 def _mention(unit: Unit, noted: MentionNote) -> Mention:
     mentions, kind, function = unit.kept(Mentions), noted.kind, noted.function
     meant = mentions.meant or named_for_accelerators(function)
@@ -187,6 +194,8 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
     on_purpose = "" if guarded else cuda_on_purpose.reason(unit, noted)
     at_hand = "" if guarded else cuda_on_purpose.device_at_hand(unit, noted)
     in_main = function is None or mentions.is_script
+    strays = cuda_on_purpose.strays(noted, on_purpose, at_hand)
+    asks = noted.returns or noted.follows or strays or noted.global_rank
     return Mention(
         site=Site(unit.source, noted.node),
         kind=kind,
@@ -206,10 +215,18 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
         returns=noted.returns and noted.guarded and not (meant or in_main),
         on_purpose=on_purpose,
         at_hand=at_hand,
-        strays=cuda_on_purpose.strays(noted, on_purpose, at_hand),
+        strays=strays,
         stays_on_first=per_rank and noted.bare and rank_code.knows_its_card(unit, noted),
         follows=noted.follows,
+        on_own_card=bool(asks) and _is_on_own_card(unit, noted),
     )
+
+
+def _is_on_own_card(unit: Unit, noted: MentionNote) -> bool:
+    """The project says elsewhere which card each of its processes has."""
+    importer = unit.context.importer
+    says_it = noted.text.startswith("torch.cuda.set_device")
+    return not says_it and importer is not None and importer.chooses_card()
 
 
 def _is_for_itself(unit: Unit) -> bool:

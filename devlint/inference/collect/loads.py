@@ -27,6 +27,8 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     written it."""
     node, function = note.node, note.function
     assert isinstance(node, cst.Call)
+    if node in unit.kept(Mentions).numbers:
+        return False
     if _is_plain(unit, node, function) or _is_of_host(unit, node, function):
         return False
     if note.loader in unit.kept(Mentions).placing:

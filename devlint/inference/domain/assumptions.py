@@ -31,6 +31,7 @@ class AssumptionKind(str, enum.Enum):
     CURRENT_DEVICE_IS_ANOTHER = "current-device-is-another"
     TWO_ACCELERATORS_MEET = "two-accelerators-meet"
     OTHER_CARDS_ARE_USED = "other-cards-are-used"
+    PROCESS_USES_SEVERAL_CARDS = "process-uses-several-cards"
     FLAG_MAY_BE_OFF = "flag-may-be-off"
     GIVEN_TENSOR_STAYS_BEHIND = "given-tensor-stays-behind"
     PARAMETER_STAYS_BEHIND = "parameter-stays-behind"
@@ -159,6 +160,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.TWO_ACCELERATORS_MEET: "One machine has accelerators of two types.",
     K.OTHER_CARDS_ARE_USED: "The code runs on machines with several cards, and on another than the "
     "current one.",
+    K.PROCESS_USES_SEVERAL_CARDS: "A process uses another card than its current one, though the "
+    "project makes one current for each of its processes.",
     K.FLAG_MAY_BE_OFF: "Where a flag such as `use_cuda` is on, not everything is on the current "
     "card.",
     K.GIVEN_TENSOR_STAYS_BEHIND: "A module is moved after it was made, and not the tensor that its "

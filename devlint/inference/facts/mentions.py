@@ -33,6 +33,7 @@ class Mention(NamedTuple):
     strays: bool = False  # on purpose, and to another card than the one that the code is given
     stays_on_first: bool = False  # its code names the card of its rank, and makes none current
     follows: str = ""  # the tensor that it is for: `"cuda" if x.is_cuda else "cpu"`
+    on_own_card: bool = False  # each process of the project makes its card the current one
 
 
 class AbsentBackend(NamedTuple):

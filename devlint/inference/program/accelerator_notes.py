@@ -51,6 +51,7 @@ class Mentions:
         self.converts = False  # there are conversions by legacy types
         self.strayed: dict[cst.CSTNode, object] = {}  # roots of strays, and what each met first
         self.weights: set[cst.CSTNode] = set()  # calls whose result load_state_dict gets
+        self.numbers: set[cst.CSTNode] = set()  # the same, of what has no tensors: a scheduler
         self.loaders: set[Function] = set()  # they load to where their parameter says
         self.placing: set[Function] = set()  # such as calls tell where, those of other files, too
         telling = ("cuda", "Tensor", "load", "optim", "device(")

@@ -287,7 +287,8 @@ class ClassInfo:
     def registration(self, name: str) -> str:
         """As what a name is registered, by this class or by one that it inherits from."""
         found = (each.registered[name] for each in self.lineage() if name in each.registered)
-        return next(found, "")
+        of_library = any(name in _BUFFERS.get(base, ()) for base in self.library_bases)
+        return next(found, "buffer" if of_library else "")
 
     def method(self, name: str) -> Function | None:
         """A method, inherited ones included."""
@@ -326,6 +327,19 @@ class ClassInfo:
             for base in outside
             if isinstance(base, Value)
         )
+
+
+# What classes of torch register themselves (torch/nn/modules/loss.py): who assigns it anew puts
+# another tensor into the buffer.
+_BUFFERS = {
+    "torch.nn.modules.loss._WeightedLoss": ("weight",),
+    "torch.nn.CrossEntropyLoss": ("weight",),
+    "torch.nn.NLLLoss": ("weight",),
+    "torch.nn.BCELoss": ("weight",),
+    "torch.nn.BCEWithLogitsLoss": ("weight", "pos_weight"),
+    "torch.nn.MultiMarginLoss": ("weight",),
+    "torch.nn.MultiLabelSoftMarginLoss": ("weight",),
+}
 
 
 def _is_made_inside(default: cst.BaseExpression | None) -> bool:

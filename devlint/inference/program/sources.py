@@ -58,5 +58,8 @@ class Importer(Protocol):
     def is_for_cuda(self) -> bool:
         """Whether most files of the project that place something demand CUDA."""
 
+    def chooses_card(self) -> bool:
+        """Whether a process of the project makes a card its current one."""
+
     def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""

@@ -2,8 +2,9 @@
 such a one; and what no call hands to a private function.
 
 A file whose other definitions are named elsewhere is no library for strangers only, nor is one that
-runs itself: what is named neither there nor in the file itself is left over. Of any other file that
-nobody names nothing is known: it may be what a package offers.
+runs itself: what is named neither there nor in the file itself is left over, and so it is in any
+file of an application. Of other files that nobody names nothing is known: each may be what a
+package offers.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ def left_over(function: Function) -> str:
     names = _names_to_call(function)[: 1 if of_library else None]
     usage = function.unit.kept(_Usage)
     unnamed = usage.unnamed_of(names)
-    if unnamed:
-        return unnamed if usage.is_used_besides(names) else ""
+    if unnamed and usage.is_used_besides(names):
+        return unnamed
     return usage.unreached_of(names)
 
 

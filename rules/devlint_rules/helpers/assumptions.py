@@ -124,6 +124,14 @@ def runs_elsewhere(site: Site, sign: str) -> Assumptions:
     return assume_if(bool(sign), kind, site, f"the code is to run without CUDA, though {sign}")
 
 
+def own_card(mention: Mention) -> Assumptions:
+    """The assumption that a process uses another card than its current one, though the project
+    makes one current: `torch.cuda.set_device(local_rank)`."""
+    kind = AssumptionKind.PROCESS_USES_SEVERAL_CARDS
+    message = "a process uses other cards than the one that the project makes current"
+    return assume_if(mention.on_own_card, kind, mention.site, message)
+
+
 NO_OTHER_MACHINE = "nothing in it, nor in what runs it, serves another machine"
 
 
