@@ -35,6 +35,7 @@ _DEFINING = re.compile(rb"\b(?:def|class)[ \t]+\Z")
 _QUOTED = re.compile(rb"[\"'][\w.:/]*\Z")  # whoever reads the text may look the name up
 _LOOKED_UP = re.compile(rb"\b(?:dir|vars|getattr)\((?:\w+\.)*(\w+)\b|\b(\w+)\.__dict__")
 
+_IMPORTS_ANY = re.compile(rb"\bimport_module\(|(?<![.\w])(?:__import__|eval|exec)\(")
 _LOOKS_UP = re.compile(rb"\bglobals\(\)|\bFire\(")
 
 
@@ -90,11 +91,11 @@ class Reaching:
 
     def _is_left(self, file: Path, name: str) -> bool:
         """What nobody names is left over in a file that is run, or of which others are named, and
-        in any of an application; but where the file looks names up by itself."""
+        in any of a closed application; but where the file looks names up by itself."""
         text = self._texts.get(file, b"")
         if file.suffix != ".py" or _LOOKS_UP.search(text) is not None:
             return False
-        if not self._is_installed or RUN.search(text) is not None:
+        if RUN.search(text) is not None or self._is_closed:
             return True
         return any(other != name for other in self._used_outside(file))
 
@@ -146,6 +147,12 @@ class Reaching:
                 known.names.append(each[2].decode() if own else "")
                 is_decorated = each[1] is not None
         return known
+
+    @cached_property
+    def _is_closed(self) -> bool:
+        """Nobody installs the project, and no code of it imports by names that it makes up."""
+        code = (text for file, text in self._texts.items() if file.suffix == ".py")
+        return not self._is_installed and not any(_IMPORTS_ANY.search(text) for text in code)
 
     @cached_property
     def _named(self) -> dict[Path, Path]:

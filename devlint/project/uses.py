@@ -1,7 +1,7 @@
 """The texts of a project, and where they use a name.
 
-A test is no user, nor is an import that nothing follows, but for one of a package's front, if
-others install it; a comment uses nothing.
+A test is no user, nor is an import that nothing follows, but for one under another name and for one
+of a package's front, if others install it; a comment uses nothing.
 """
 
 from __future__ import annotations
@@ -29,6 +29,8 @@ _IMPORT = re.compile(
 )
 
 
+_RENAMED = re.compile(rb"[ \t]+as[ \t]+\w")  # whoever uses the import has the other name
+
 _IN_WORDS = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
 
 
@@ -42,7 +44,10 @@ def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterato
         imports = () if offers else _imports(text)
         for place in places:
             in_comment = b"#" in text[text.rfind(b"\n", 0, place) + 1 : place]
-            if not in_comment and not any(start <= place < end for start, end in imports):
+            if in_comment:
+                continue
+            is_renamed = _RENAMED.match(text, place + len(name)) is not None
+            if is_renamed or not any(start <= place < end for start, end in imports):
                 yield place
 
 

@@ -57,6 +57,7 @@ def test_a_file_that_defines_the_name_itself_means_its_own(tmp_path, text, named
         ("b_dot_py", "from a import step", False),
         ("b_dot_py", "from a import (\n    other,\n    step,\n)\nother()", False),
         ("b_dot_py", "from a import step\nstep()", True),
+        ("b_dot_py", "from a import step as epoch\nepoch()", True),
         ("front_dot_py", "from a import step", True),
         ("b_dot_py", "run()  # was: step()", False),
         ("tests__run_dot_py", "from a import step\nstep()", False),

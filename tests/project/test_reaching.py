@@ -23,11 +23,11 @@ def mean(rows):
 """
 
 
-def reaches(name: str, **others: str) -> bool:
+def reaches(name: str, is_installed: bool = True, **others: str) -> bool:
     texts = {Path("helpers.py"): HELPERS.encode()}
     for file, text in others.items():
         texts[Path(file.replace("_dot_", ".").replace("__", "/"))] = text.encode()
-    return Reaching(Path(), texts, is_installed=True).reaches(name, Path("helpers.py"))
+    return Reaching(Path(), texts, is_installed).reaches(name, Path("helpers.py"))
 
 
 USED = "from helpers import mean\nmean([1])\n"
@@ -63,6 +63,19 @@ def test_users_have_to_run_themselves(function, reached):
 
 def test_of_a_file_that_nobody_uses_nothing_is_known():
     assert reaches("norms", train_dot_py="print()")
+
+
+@pytest.mark.parametrize(
+    ("code", "reached"),
+    [
+        ("print()", False),
+        ("net.eval()", False),
+        ("importlib.import_module('helpers')", True),
+        ("eval(name)(rows)", True),
+    ],
+)
+def test_what_nobody_names_of_what_nobody_installs_is_left_over(code, reached):
+    assert reaches("norms", is_installed=False, train_dot_py=code) is reached
 
 
 @pytest.mark.parametrize("file", ["run_dot_yaml", "package____init___dot_py"])
