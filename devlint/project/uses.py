@@ -1,7 +1,8 @@
 """The texts of a project, and where they use a name.
 
 A test is no user, nor is an import that nothing follows, but for one under another name and for one
-of a package's front, if others install it; a comment uses nothing.
+of a package's front, if others install it; a comment uses nothing, nor does what a module says of
+itself.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ _IMPORT = re.compile(
 )
 
 
+_DOCSTRING = re.compile(rb"(?:\s|#[^\n]*\n)*[rR]?(\"{3}|'{3})(?:.|\n)*?\1")
 _RENAMED = re.compile(rb"[ \t]+as[ \t]+\w")  # whoever uses the import has the other name
 
 _IN_WORDS = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -42,13 +44,23 @@ def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterato
     elif not TEST.search(file.as_posix()):
         offers = is_installed and file.name == "__init__.py"
         imports = () if offers else _imports(text)
+        said = _docstring(text)
         for place in places:
+            if place < said:
+                continue
             in_comment = b"#" in text[text.rfind(b"\n", 0, place) + 1 : place]
             if in_comment:
                 continue
             is_renamed = _RENAMED.match(text, place + len(name)) is not None
             if is_renamed or not any(start <= place < end for start, end in imports):
                 yield place
+
+
+@lru_cache(maxsize=1024)
+def _docstring(text: bytes) -> int:
+    """Where the docstring of a module ends; 0 without one."""
+    found = _DOCSTRING.match(text)
+    return found.end() if found is not None else 0
 
 
 @lru_cache(maxsize=1024)

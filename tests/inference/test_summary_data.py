@@ -18,6 +18,7 @@ from abstract_values import (
     subclasses,
     tensor_values,
 )
+from everyday_code import FOUND, SILENT, findings_of
 from given import parsed
 from hypothesis import given as forall
 from hypothesis import settings
@@ -265,7 +266,6 @@ def findings(path):
 
 PROJECTS = [
     *(each for kind in ("rules", "projects") for each in sorted(FIXTURES.glob(f"{kind}/*"))),
-    *(FIXTURES / "everyday" / name for name in ("found", "silent")),
     FIXTURES / "fixes",
     FIXTURES / "teaching",
 ]
@@ -278,3 +278,11 @@ def test_the_findings_are_those_of_the_summaries_that_were_inferred(path, monkey
     monkeypatch.setattr(api, "_INTERPRETER", interpreter)
     assert findings(path) == expected
     assert interpreter.summaries
+
+
+@pytest.mark.parametrize("path", [*FOUND, *SILENT], ids=lambda path: path.stem)
+def test_so_it_is_in_everyday_code(path, monkeypatch):
+    expected = findings_of(path)
+    interpreter = ThroughData()
+    monkeypatch.setattr(api, "_INTERPRETER", interpreter)
+    assert findings_of(path) == expected

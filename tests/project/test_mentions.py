@@ -60,6 +60,8 @@ def test_a_file_that_defines_the_name_itself_means_its_own(tmp_path, text, named
         ("b_dot_py", "from a import step as epoch\nepoch()", True),
         ("front_dot_py", "from a import step", True),
         ("b_dot_py", "run()  # was: step()", False),
+        ("b_dot_py", '# -*- coding: utf-8 -*-\n"""As step does."""\nrun()', False),
+        ("b_dot_py", '"""As step does."""\nstep()', True),
         ("tests__run_dot_py", "from a import step\nstep()", False),
         ("test_a_dot_py", "from a import step\nstep()", False),
         ("latest__run_dot_py", "from a import step\nstep()", True),

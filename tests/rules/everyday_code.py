@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import ast
+import shutil
+import tempfile
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 import tomli
-from rule_check import FIXTURES, expected_codes, expected_lines
+from rule_check import FIXTURES, RULES, expected_codes, expected_lines
+
+from devlint import engine
+from devlint.config import Config
+from devlint.findings import Confidence, Finding
 
 EVERYDAY = FIXTURES / "everyday"
 FOUND = sorted(EVERYDAY.glob("found/*.py"))
@@ -65,6 +71,16 @@ class Example:
             if node.lineno <= line <= node.end_lineno
         ]
         return min(functions, key=len, default=range(line, line + 1))
+
+
+def findings_of(path: Path) -> list[Finding]:
+    """Those of a file by itself, of every confidence: its neighbours are no project of its."""
+    with tempfile.TemporaryDirectory() as folder:
+        alone = Path(shutil.copy(path, folder))
+        config = Config(alone.parent, respect_gitignore=False, min_confidence=Confidence.POSSIBLE)
+        report = engine.check([alone], config, tuple(RULES.values()))
+    assert not report.errors and not report.suppressed
+    return report.findings
 
 
 def table(name: str) -> dict[str, str]:

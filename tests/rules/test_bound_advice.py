@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from bound_names import bound_at, proposed, read_in
+from everyday_code import FOUND, findings_of
 from rule_check import FIXTURES, RULES, check_files, check_text
 
 from devlint.findings import Finding
 
-FILES = [*sorted(FIXTURES.glob("rules/*/bad_*.py")), *sorted(FIXTURES.glob("everyday/*.py"))]
+FILES = sorted(FIXTURES.glob("rules/*/bad_*.py"))
 EXAMPLES = [(code, index) for code, rule in RULES.items() for index in range(len(rule.bad))]
 
 
@@ -20,10 +21,12 @@ def unbound(tree: ast.Module, finding: Finding) -> list[str]:
     """The names that the advice of a finding takes for granted and that its line does not have.
 
     What is made elsewhere is to be made there: by the names of a line in the trace. `torch` can be
-    imported anywhere."""
+    imported anywhere, and a function of the file is only spoken of: "let `cells` take it"."""
     lines = [finding.location.line, *(note.location.line for note in finding.related)]
     known = set[str]().union(*(bound_at(tree, line) for line in lines))
-    read = set[str]().union(*map(read_in, proposed(finding.advice)))
+    functions = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    codes = (code for code in proposed(finding.advice) if ast.unparse(code) not in functions)
+    read = set[str]().union(*map(read_in, codes))
     return sorted(read - known - {"torch"})
 
 
@@ -35,6 +38,13 @@ def named(path: Path) -> str:
 def test_advice_on_user_code_names_what_is_bound_there(path: Path):
     tree = ast.parse(path.read_text())
     for finding in check_files(path.parent, path):
+        assert not unbound(tree, finding), (finding.rule, finding.location.line, finding.advice)
+
+
+@pytest.mark.parametrize("path", FOUND, ids=named)
+def test_advice_on_everyday_code_does_too(path: Path):
+    tree = ast.parse(path.read_text())
+    for finding in findings_of(path):
         assert not unbound(tree, finding), (finding.rule, finding.location.line, finding.advice)
 
 

@@ -8,27 +8,18 @@ place is one of its related locations.
 from __future__ import annotations
 
 import functools
-from pathlib import Path
 
 import pytest
-from everyday_code import EVERYDAY, FOUND, SILENT, Example, Mark, table
-from rule_check import RULES, of_another_confidence
+from everyday_code import EVERYDAY, FOUND, SILENT, Example, Mark, findings_of, table
+from rule_check import of_another_confidence
 
-from devlint import engine
-from devlint.config import Config
 from devlint.findings import Confidence, Finding
 
 NOT_YET = table("not_yet.toml")
 EXAMPLES = [Example(path) for path in (*FOUND, *SILENT)]
 
 
-@functools.cache
-def all_findings(path: Path) -> list[Finding]:
-    """Of every confidence."""
-    config = Config(path.parent, respect_gitignore=False, min_confidence=Confidence.POSSIBLE)
-    report = engine.check([path], config, tuple(RULES.values()))
-    assert not report.errors and not report.suppressed
-    return report.findings
+all_findings = functools.cache(findings_of)
 
 
 def check(example: Example) -> list[Finding]:
