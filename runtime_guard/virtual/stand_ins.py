@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Set
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 from runtime_guard.core.patches import Patches, Replacement
@@ -20,6 +20,10 @@ APART = frozenset(
 )
 """Top packages of PyTorch, which is patched where it asks, of the guard, which asks for what is
 really there, and of Python, which takes nothing of torch."""
+
+_FREE: dict[str, tuple[int, int]] = {}
+"""Modules that held nothing of PyTorch, by name: which one it was, and how many names it had then.
+Nearly all are, and a block would look through each of them again."""
 
 
 def hand_out(patches: Patches) -> None:
@@ -32,13 +36,30 @@ def hand_out(patches: Patches) -> None:
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] in APART or not isinstance(module, ModuleType):
             continue
-        if stand_ins.keys().isdisjoint(map(id, vars(module).values())):
-            continue  # nearly all of them
-        for attribute, value in list(vars(module).items()):
+        names = vars(module)
+        state = id(module), len(names)
+        if _FREE.get(name) == state:
+            continue
+        if stand_ins.keys().isdisjoint(map(id, names.values())):
+            if not any(map(_is_of_torch, list(names.values()))):
+                _FREE[name] = state
+            continue
+        for attribute, value in list(names.items()):
             if id(value) in stand_ins:
                 stand_in = _of_one(stand_ins[id(value)], attribute, "value")
                 if stand_in is not None:
                     patches.set(module, attribute, stand_in)
+
+
+def _is_of_torch(value: Any) -> bool:
+    """A module of PyTorch, or what comes from one: whose module may take more of it."""
+    if isinstance(value, ModuleType):
+        owner = vars(value).get("__name__")
+    elif isinstance(value, (FunctionType, type)):
+        owner = value.__module__
+    else:
+        owner = type(value).__module__
+    return isinstance(owner, str) and owner.partition(".")[0] == "torch"
 
 
 def _is_public(replaced: Replacement) -> bool:

@@ -120,3 +120,15 @@ class TestTorchDevice:
     def test_legacy_types_have_their_names(self):
         assert torch.cuda.FloatTensor.__name__ == torch.FloatTensor.__name__ == "FloatTensor"
         assert repr(torch.cuda.FloatTensor) == "<class 'torch.cuda.FloatTensor'>"
+
+
+def test_a_module_may_take_originals_between_two_blocks(monkeypatch):
+    """A module that held nothing of PyTorch is not looked through again, until it holds more."""
+    module = types.ModuleType("took_them_later")
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    with virtual_devices("cuda:1"):
+        pass
+    module.available = torch.cuda.is_available
+    with virtual_devices("cuda:1"):
+        assert module.available()
+    assert module.available is torch.cuda.is_available
