@@ -167,20 +167,31 @@ def statements(
     path: Path, types: bool = False
 ) -> tuple[tuple[ast.Import | ast.ImportFrom, bool], ...]:
     """The import statements of a file, each with whether it stands in a function."""
-    return tuple(_nodes(ast.parse(path.read_text(encoding="utf-8")), False, types))
+    return tuple(_imports_in(_parsed(path), False, types))
 
 
-def _nodes(
-    node: ast.AST, inside: bool, types: bool = False
+@functools.cache
+def _parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+_NESTING = (ast.stmt, ast.excepthandler, ast.match_case)  # no expression holds a statement
+
+
+def _imports_in(
+    node: ast.AST, inside: bool, types: bool
 ) -> Iterator[tuple[ast.Import | ast.ImportFrom, bool]]:
     if isinstance(node, (ast.Import, ast.ImportFrom)):
         yield node, inside
         return
-    if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and not types:
+    test = node.test if isinstance(node, ast.If) else None
+    is_for_types = isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
+    if is_for_types and not types:
         return
-    inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda))
+    inside = inside or isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
     for child in ast.iter_child_nodes(node):
-        yield from _nodes(child, inside, types)
+        if isinstance(child, _NESTING):
+            yield from _imports_in(child, inside, types)
 
 
 def layer(package: Package, module: str) -> int | None:
