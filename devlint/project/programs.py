@@ -20,7 +20,7 @@ from devlint.project.source import SourceError, read
 
 # What makes tensors elsewhere than on the host, where nobody says where.
 SETS_DEFAULT = re.compile(
-    rb"^[ \t]*torch\.set_default_(?:tensor_type\([^()]{0,80}(?:cuda|gpu|device)"
+    rb"^[ \t]*torch\.set_default_(?:tensor_type\((?!\s*[\"']?torch\.\w+Tensor\b[\"']?\s*\))"
     rb"|device\((?![\"']cpu|None|torch\.device\([\"']cpu))",
     re.M,
 )

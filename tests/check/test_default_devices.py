@@ -50,6 +50,8 @@ def found(root: Path, cache: Path | None = None) -> list[Confidence]:
         ("torch.ones(3)", CUDA, Confidence.POSSIBLE),
         ("torch.tensor([1.0, 2.0])", CUDA, Confidence.POSSIBLE),
         ("torch.ones(3)", "torch.set_default_device(chosen())", Confidence.POSSIBLE),
+        ("torch.ones(3)", "torch.set_default_tensor_type(kind)", Confidence.POSSIBLE),
+        ("torch.ones(3)", "torch.set_default_tensor_type(torch.DoubleTensor)", Confidence.CERTAIN),
         ("torch.ones(3)", "torch.set_num_threads(4)", Confidence.CERTAIN),
         ("torch.ones(3)", 'torch.set_default_device("cpu")', Confidence.CERTAIN),
         ('torch.ones(3, device="cpu")', CUDA, Confidence.POSSIBLE),  # on purpose

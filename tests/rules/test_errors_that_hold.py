@@ -609,3 +609,90 @@ def kernel(sigma, device=None):
 @pytest.mark.parametrize(("own", "count"), [("x.device", 0), ('"cpu"', 1)])
 def test_a_callee_may_take_the_device_of_what_it_is_handed(own, count):
     assert len(said(CAST.format(own=own), "DEV107")) == count
+
+
+TRAINER = """
+from transformers import Trainer
+from somewhere import Runner
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.last(x)
+
+
+net = Net()
+runner = {runner}
+runner.train()
+net(torch.zeros(3, device="cuda"))
+"""
+
+
+@pytest.mark.parametrize(
+    ("runner", "count"), [("Trainer(model=net)", 0), ("Runner(net)", 0), ("Runner()", 1)]
+)
+def test_an_object_of_a_library_may_move_the_module_that_it_is_given(runner, count):
+    assert len(said(TRAINER.format(runner=runner), "DEV103")) == count
+
+
+EXTREME = """
+def weighted(x: torch.Tensor, epoch: int):
+    weight = {weight}
+    return weight * x.sum(-1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("weight", "count"),
+    [
+        ("torch.min(torch.tensor(1.0), torch.tensor(epoch / 3))", 0),
+        ("torch.min(input=torch.tensor(1.0), other=torch.tensor(epoch / 3))", 0),
+        ("torch.min(torch.ones(3), torch.tensor(epoch / 3))", 1),
+    ],
+)
+def test_the_smaller_of_two_numbers_is_one(weight, count):
+    assert len(said(EXTREME.format(weight=weight), "DEV102")) == count
+
+
+TABLE = """
+def row(logits: torch.Tensor):
+    table = np.zeros((3, 4))
+    index = {index}
+    return table[index]
+"""
+
+
+@pytest.mark.parametrize(
+    ("index", "count"),
+    [
+        ("logits.cuda().argmax(-1)", 0),
+        ('torch.arange(3, device="cuda")', 1),
+        ('torch.tensor(2, device="cuda")', 0),
+    ],
+)
+def test_numpy_reads_one_integer_from_wherever_it_is(index, count):
+    assert len(said(TABLE.format(index=index), "DEV401")) == count
+
+
+ROWS = """
+def rows(x: torch.Tensor):
+    picked = torch.randint(0, len(x), {size})
+    return {read}
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "read", "count"),
+    [
+        ("size=(8,)", "[x[:, i] for i in picked]", 0),
+        ("(8,)", "x[picked[0]]", 0),
+        ("(8, 2)", "[x[i] for i in picked]", 1),
+        ("(8,)", "x[picked]", 1),
+    ],
+)
+def test_one_index_is_a_number_that_nothing_copies(size, read, count):
+    assert len(said(ROWS.format(size=size, read=read), "DEV308")) == count

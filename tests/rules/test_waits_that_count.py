@@ -254,3 +254,24 @@ def save(x):
 """
     assert said(tmp_path, code.format(given='{"y": y}'), "DEV401") == 0
     assert said(tmp_path, code.format(given="y"), "DEV401") == 1
+
+
+LOSS = """\
+def calc_loss(loader, model, count):
+    total = 0.0
+    for number, (x, y) in enumerate(loader):
+        if number < count:
+            loss = nn.functional.mse_loss(model(x.to("cuda")), y.to("cuda"))
+            total += loss.item()
+    return total
+
+
+def measured(model, loader):
+    {around}:
+        return calc_loss(loader, model, 3)
+"""
+
+
+@pytest.mark.parametrize(("around", "count"), [("with torch.no_grad()", 0), ("if len(loader)", 1)])
+def test_what_is_only_called_without_gradients_evaluates(tmp_path, around, count):
+    assert said(tmp_path, LOSS.format(around=around), "DEV303") == count

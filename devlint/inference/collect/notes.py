@@ -18,7 +18,7 @@ from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.assumptions import SHOWN_BY_CALLS, AssumptionKind
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import INDIRECT, PARAMETER, Tensor
+from devlint.inference.domain.tensors import INDIRECT, MATRIX, PARAMETER, VECTOR, Tensor
 from devlint.inference.facts import (
     CardWideCall,
     DataCopy,
@@ -57,7 +57,7 @@ from devlint.inference.summaries.waits import (
     invariant,
     loop_fact,
 )
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, shorten
 
 Sited = TypeVar("Sited", CardWideCall, DataCopy)
 
@@ -262,6 +262,10 @@ def _read(frame: Frame, note: HostReadNote) -> HostRead:
         message = "the module is on an accelerator when it gets here"
         kind_of = AssumptionKind.READING_MODULE_IS_MOVED
         assumed = (*assumed, at(frame, kind_of, note.node, message))
+    if _may_be_one_index(note):
+        name = shorten(note.tensor_node)
+        message = f"`{name}` has several elements: one integer NumPy reads from wherever it is"
+        assumed = (*assumed, at(frame, AssumptionKind.VALUE_HAS_DIMENSIONS, note.node, message))
     return HostRead(
         site=frame.site(note.node),
         sink=note.sink,
@@ -271,6 +275,17 @@ def _read(frame: Frame, note: HostReadNote) -> HostRead:
         given=call_contexts.given(frame, note.tensor, waits=note.waits) or home,
         of_list=note.of_list,
     )
+
+
+def _may_be_one_index(note: HostReadNote) -> bool:
+    """`table[index]`, of an array: one integer is read by `Tensor.__index__`, which waits for it;
+    only a mask, or several, NumPy takes for an array."""
+    if not isinstance(note.node, cst.Subscript) or note.tensor.traits & (VECTOR | MATRIX):
+        return False
+    parts = (element.slice for element in note.node.slice)
+    is_index = any(isinstance(p, cst.Index) and p.value is note.tensor_node for p in parts)
+    made = note.tensor.origin.node if note.tensor.origin is not None else None
+    return is_index and not any(isinstance(n, cst.Comparison) for n in (note.tensor_node, made))
 
 
 def _may_be_for_export(frame: Frame) -> bool:

@@ -9,7 +9,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import ARRAY, HOST, External, Host
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, UNREAD, Value, alternatives
-from devlint.inference.interpreter.unknown_calls import call_unknown
+from devlint.inference.interpreter.unknown_calls import call_unknown, may_move
 from devlint.inference.models import builtins, constructors, generators, gradients, python_functions
 from devlint.inference.models.library_functions import apply_call
 from devlint.inference.models.library_modules import construct_library
@@ -52,6 +52,8 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     if holds("class-name", last):
         if not name.startswith("torch.optim."):
             hand_over_parameters(arguments)
+        if root != "torch":
+            may_move(frame, last, arguments)  # a trainer puts its model somewhere
         return construct_library(frame, node, name, arguments)
     return call_unknown(frame, node, External(name), arguments)
 

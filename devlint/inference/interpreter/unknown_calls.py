@@ -98,7 +98,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     given = [tensor for value, _ in arguments.all() for tensor in tensors_in(value)]
     for tensor in given:
         frame.emit(HostNeeds(tensor))
-    _may_move(frame, last, arguments)
+    may_move(frame, last, arguments)
     if isinstance(node.func, cst.Subscript):
         return UNKNOWN  # one of a table of callees
     if type(callee) is Tensor and callee.evidence is not None:
@@ -160,7 +160,7 @@ def _may_be_together(handed: Operands) -> bool:
     return len(places) == 1 or all(type(place) is Variable for place in places)
 
 
-def _may_move(frame: Frame, name: str, arguments: Arguments) -> None:
+def may_move(frame: Frame, name: str, arguments: Arguments) -> None:
     """A module handed to an unknown callee may come back anywhere."""
     if holds("module-keeping-callee", name):
         return

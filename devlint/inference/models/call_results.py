@@ -63,6 +63,10 @@ def shape_result(
     found = _found_positions(name, value, arguments)
     if found is not None:
         return found
+    if _is_of_two(known, arguments):
+        operands = [v for v, _ in arguments.all()]
+        scalar = SCALAR if all(type(v) is Tensor and v.traits & SCALAR for v in operands) else 0
+        return _with_traits(value, value.traits & ~(SCALAR | MATRIX) | scalar)
     if known.scalar == "never":
         value = _with_traits(value, value.traits & ~(SCALAR | MAYBE_SCALAR))
     elif _is_reduced(known, arguments):
@@ -71,7 +75,7 @@ def shape_result(
             return value
     elif known.scalar:  # of two dimensions one may be left
         value = _with_traits(value, value.traits & ~(SCALAR | MATRIX))
-    if known.results > 0 and not _is_of_two(known, arguments):
+    if known.results > 0:
         items: list[Value] = [value] * known.results
         for index in known.host_results:
             origin = frame.origin(StepKind.LOADED, node, None, "always returned on the CPU")

@@ -8,10 +8,12 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.placement import CUDA
 from devlint.inference.domain.value import Value
 from devlint.inference.models.data_loaders import load_batches
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.library_objects import made
+from devlint.inference.models.module_places import carry
 from devlint.inference.models.operands import operands_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -39,6 +41,10 @@ def construct(
     if result is Result.OPERANDS and not kind.tensors:
         result = Result.UNKNOWN
     instance = made(frame, node, name, result, operands, arguments)
+    if result is Result.CUDA:  # a trainer puts its model where it computes
+        for value, _ in arguments.all():
+            if type(value) is Instance and value.module:
+                carry(frame, node, value, CUDA)
     if name in CHAINS:
         links = arguments.get(0, "transforms")
         instance.items = links if type(links) is Sequence and links.items is not None else None

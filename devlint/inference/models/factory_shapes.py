@@ -30,6 +30,9 @@ def traits_of_data(last: str, arguments: Arguments) -> int:
         return _traits_of_literal(arguments)
     if last in ("zeros", "ones", "empty", "rand", "randn", "full"):
         return _traits_of_sizes(arguments, last == "full")
+    if last == "randint":  # behind its bounds
+        sizes = [given for given in arguments.positional if type(given[0]) is Sequence]
+        return _traits_of_sizes(Arguments(sizes, arguments.keywords, arguments.open), True)
     return MATRIX if last == "eye" else 0
 
 
@@ -53,6 +56,8 @@ def _traits_of_literal(arguments: Arguments) -> int:
 def _traits_of_sizes(arguments: Arguments, in_one: bool) -> int:
     """`torch.zeros(2, 3)`, `torch.zeros((2, 3))`; `in_one`: as a tuple alone."""
     given = [value for value, _ in arguments.positional[: 1 if in_one else None]]
+    if not given and "size" in arguments.keywords:
+        given = [arguments.keywords["size"][0]]
     if not arguments.positional and "size" not in arguments.keywords:
         return 0 if arguments.open else SCALAR
     first = given[0] if given else None

@@ -127,6 +127,17 @@ def evaluates(function: Function | None) -> bool:
     return holds("evaluating-function", function.name)
 
 
+def _is_for_evaluation(function: Function) -> bool:
+    """A plain function, all calls of which in its file stand under `no_grad`, or in what evaluates:
+    so does what it does, whatever its name says. A method may serve others."""
+    calls = [call for call in function.callers if call.caller is not function]
+    return (
+        function.info is None
+        and bool(calls)
+        and all(call.without_gradients or evaluates(call.caller) for call in calls)
+    )
+
+
 def _is_of_optimizer(info: ClassInfo | None) -> bool:
     """The steps of an optimizer never record gradients, nor do the methods that take them."""
     names = [*(c.name for c in info.lineage()), *info.library_bases] if info is not None else []
@@ -299,14 +310,14 @@ def settle(unit: Unit) -> None:
             facts.card_wide_calls[index] = card_call._replace(
                 in_step=function.name if is_method else ""
             )
-        elif kind == "sync" and (found is not None or building):
+        elif kind == "sync" and (found is not None or building or _is_for_evaluation(function)):
             sync = facts.syncs[index]
+            of_evaluation = found is None or holds("evaluating-function", function.name)
             facts.syncs[index] = sync._replace(
                 in_step=function.name if found is not None else "",
                 called_in=found.called_in if found is not None else None,
                 trains=found is not None and found.trains,
-                evaluates=sync.evaluates
-                and (found is None or holds("evaluating-function", function.name)),
+                evaluates=(sync.evaluates or _is_for_evaluation(function)) and of_evaluation,
                 cold=sync.cold or building,
             )
     owned.clear()
@@ -330,7 +341,7 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
     reached = {
         f: PerStep(trains=f in trains)
         for f in functions_of(unit)
-        if f in trains or runs_per_step(f)
+        if f in trains or (runs_per_step(f) and not _is_for_evaluation(f))
     }
     for function in functions_of(unit):
         if function in reached or is_cold(function) or holds("checking-function", function.name):
