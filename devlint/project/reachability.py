@@ -36,6 +36,7 @@ _QUOTED = re.compile(rb"[\"'][\w.:/]*\Z")  # whoever reads the text may look the
 _LOOKED_UP = re.compile(rb"\b(?:dir|vars|getattr)\((?:\w+\.)*(\w+)\b|\b(\w+)\.__dict__")
 
 _IMPORTS_ANY = re.compile(rb"\bimport_module\(|(?<![.\w])(?:__import__|eval|exec)\(")
+_IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b", re.M)
 _LOOKS_UP = re.compile(rb"\bglobals\(\)|\bFire\(")
 
 
@@ -150,9 +151,14 @@ class Reaching:
 
     @cached_property
     def _is_closed(self) -> bool:
-        """Nobody installs the project, and no code of it imports by names that it makes up."""
-        code = (text for file, text in self._texts.items() if file.suffix == ".py")
-        return not self._is_installed and not any(_IMPORTS_ANY.search(text) for text in code)
+        """Nobody installs the project, no front of a package of it offers anything, and no code of
+        it imports by names that it makes up."""
+        code = [(file, text) for file, text in self._texts.items() if file.suffix == ".py"]
+        return not self._is_installed and not any(
+            _IMPORTS_ANY.search(text)
+            or (file.name == "__init__.py" and _IMPORT.search(text) is not None)
+            for file, text in code
+        )
 
     @cached_property
     def _named(self) -> dict[Path, Path]:

@@ -78,6 +78,13 @@ def test_what_nobody_names_of_what_nobody_installs_is_left_over(code, reached):
     assert reaches("norms", is_installed=False, train_dot_py=code) is reached
 
 
+def test_what_has_a_front_is_offered_to_others():
+    texts = {Path("helpers.py"): HELPERS.encode(), Path("part/__init__.py"): b"from . import net"}
+    assert Reaching(Path(), texts, is_installed=False).reaches("norms", Path("helpers.py"))
+    texts[Path("part/__init__.py")] = b""
+    assert not Reaching(Path(), texts, is_installed=False).reaches("norms", Path("helpers.py"))
+
+
 @pytest.mark.parametrize("file", ["run_dot_yaml", "package____init___dot_py"])
 def test_a_configuration_or_the_front_of_a_package_may_use_all_that_it_names(file):
     assert reaches("norms", train_dot_py=USED, **{file: "from helpers import Scaler"})
