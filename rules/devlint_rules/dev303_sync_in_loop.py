@@ -84,19 +84,29 @@ def _is_of_parameter(facts: Facts, sync: Sync) -> bool:
 
 def _chooses_flow(facts: Facts, node: cst.CSTNode) -> bool:
     """The answer chooses what the host does next, `if done: return x`, and not only a value."""
-    inner = node
+    asked = _asking(facts, node)
+    return isinstance(asked, (cst.While, cst.If)) and not _chooses_value(facts, node)
+
+
+def _chooses_value(facts: Facts, node: cst.CSTNode) -> bool:
+    """`if x.isnan().any(): x = torch.zeros(3)`: all that depends on the answer are values."""
+    asked = _asking(facts, node)
+    if not isinstance(asked, cst.If):
+        return False
+    small = [
+        each
+        for line in asked.body.body
+        for each in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
+    ]
+    return all(isinstance(s, (cst.Assign, cst.AugAssign, cst.AnnAssign)) for s in small)
+
+
+def _asking(facts: Facts, node: cst.CSTNode) -> cst.CSTNode | None:
+    """The statement, or the choice, that asks for an answer."""
     for step in path_to(facts.source.tree, node):
-        if isinstance(step, cst.If) and step.test is inner:
-            small = [
-                each
-                for line in step.body.body
-                for each in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
-            ]
-            return not all(isinstance(s, (cst.Assign, cst.AugAssign, cst.AnnAssign)) for s in small)
         if isinstance(step, (cst.BaseStatement, cst.IfExp)):
-            return isinstance(step, (cst.While, cst.If))
-        inner = step
-    return False
+            return step
+    return None
 
 
 def _advice(facts: Facts, sync: Sync) -> str:
@@ -125,7 +135,7 @@ def _advice(facts: Facts, sync: Sync) -> str:
     if _is_kept_number(sync) and use is not Use.SHOWN:
         return "keep the number on the host as well, beside the tensor that is saved"
     if use is Use.TESTED:
-        if asks_for_error(sync.site.node):
+        if asks_for_error(sync.site.node) and not _chooses_value(facts, sync.site.node):
             return "ask this only now and then, or where a switch for debugging is on"
         if _is_of_parameter(facts, sync):
             return (

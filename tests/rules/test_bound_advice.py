@@ -218,19 +218,20 @@ class Sparse(nn.Module):
     def forward(self, x: torch.Tensor):
         x = self.fc(x)
         if {asked}:
-            x = x * 2
+            {then}
         return self.fc(x)
 """
 
 
 @pytest.mark.parametrize(
-    ("asked", "advice"),
+    ("asked", "then", "advice"),
     [
-        ("self.ready", "keep the number on the host as well"),
-        ("x.isnan().any()", "where a switch for debugging is on"),
-        ("x.sum() > 3", "torch.where"),
+        ("self.ready", "x = x * 2", "keep the number on the host as well"),
+        ("x.isnan().any()", "self.report(x)", "where a switch for debugging is on"),
+        ("x.isnan().any()", "x = torch.zeros_like(x)", "torch.where"),
+        ("x.sum() > 3", "x = x * 2", "torch.where"),
     ],
 )
-def test_a_question_is_answered_where_its_answer_is(asked, advice):
-    (said,) = advised(FLAG.format(asked=asked), "DEV303")
+def test_a_question_is_answered_where_its_answer_is(asked, then, advice):
+    (said,) = advised(FLAG.format(asked=asked, then=then), "DEV303")
     assert advice in said
