@@ -696,3 +696,34 @@ def rows(x: torch.Tensor):
 )
 def test_one_index_is_a_number_that_nothing_copies(size, read, count):
     assert len(said(ROWS.format(size=size, read=read), "DEV308")) == count
+
+
+ENCODER = """
+class Encoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.last(x)
+
+    def load(self, path, use_cuda=False):
+        self.load_state_dict(torch.load(path))
+        if use_cuda:
+            {move}
+
+    def restore(self, path, use_cuda):
+        self.load(path, use_cuda)
+
+
+def run(path, use_cuda):
+    encoder = Encoder()
+    encoder.{call}(path, use_cuda)
+    return encoder(torch.zeros(3).cuda())
+"""
+
+
+@pytest.mark.parametrize("call", ["load", "restore"])
+@pytest.mark.parametrize(("move", "count"), [("self.cuda()", 0), ("self.eval()", 1)])
+def test_a_method_may_move_its_object(call, move, count):
+    assert len(said(ENCODER.format(call=call, move=move), "DEV103")) == count

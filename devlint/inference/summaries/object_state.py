@@ -26,6 +26,9 @@ from devlint.inference.summaries.callee_values import substitute
 from devlint.inference.syntax.text import dotted
 
 
+_MOVES = ("to", "cuda", "cpu", "__init__")  # the caller says where, or the class does
+
+
 def left_by(frame: Frame) -> dict[str, Value]:
     """What a method leaves in the attributes that it assigns, or those that it calls: with the
     value before, where it does so in some of its branches only."""
@@ -42,10 +45,15 @@ def left_by(frame: Frame) -> dict[str, Value]:
 
 
 def leave(frame: Frame, function: Function, summary: Summary, binding: Binding) -> None:
-    """A method of an object was called: what its attributes hold now."""
+    """A method of an object was called: where the object is, and what its attributes hold now."""
+    holder = binding.holder
+    if function.moves_object and function.name not in _MOVES:
+        if holder is None and frame.function is not None:
+            frame.function.moves_object = True
+        elif holder is not None and holder.module:
+            frame.state.env[holder] = Placed(None, None)
     if not summary.left:
         return
-    holder = binding.holder
     of_base = holder is not None and holder is frame.instance
     if holder is None or of_base:
         lineage = frame.info.lineage() if frame.info is not None else ()

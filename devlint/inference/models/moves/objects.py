@@ -54,6 +54,8 @@ def move_of_module(
         frame.info.places_itself = True
         frame.info.stands_on = target
         function = frame.function
+        if function is not None:
+            function.moves_object = True
         body = function.node.body if function is not None and function.name == "__init__" else None
         if isinstance(body, cst.BaseSuite) and not frame.control.branches:
             later = attributes_set_after(body.body, node)
