@@ -25,7 +25,6 @@ from devlint.inference.summaries.arguments import Binding
 from devlint.inference.summaries.callee_values import substitute
 from devlint.inference.syntax.text import dotted
 
-
 _MOVES = ("to", "cuda", "cpu", "__init__")  # the caller says where, or the class does
 
 
