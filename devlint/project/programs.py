@@ -20,7 +20,7 @@ from devlint.project.source import SourceError, read
 
 # What makes tensors elsewhere than on the host, where nobody says where.
 SETS_DEFAULT = re.compile(
-    rb"^[ \t]*torch\.set_default_(?:tensor_type\((?!\s*[\"']?torch\.\w+Tensor\b[\"']?\s*\))"
+    rb"^[ \t]*torch\.set_default_(?:tensor_type\((?:[^()]{0,80}(?:cuda|gpu|device)|\s*\w+\s*\))"
     rb"|device\((?![\"']cpu|None|torch\.device\([\"']cpu))",
     re.M,
 )
@@ -44,6 +44,7 @@ class Programs:
     """
 
     def __init__(self, project: Modules) -> None:
+        self._root = project.root
         self.graph = ImportGraph(project)
         self._chosen: dict[Path, bool] = {}
         self._open: dict[Path, bool] = {}
@@ -85,11 +86,17 @@ class Programs:
     def _choosing(self) -> frozenset[Path]:
         """The files that choose a default device for whoever runs with them."""
         found = (
-            (file, _content(file)) for file in self.graph.files() if may_set_default(file.name)
+            (file, _content(file))
+            for file in self.graph.files()
+            if may_set_default(file.name) and not self._is_of_tests(file)
         )
         return frozenset(
             file for file, text in found if b"set_default_" in text and SETS_DEFAULT.search(text)
         )
+
+    def _is_of_tests(self, file: Path) -> bool:
+        """What lies among tests is there for them."""
+        return not {"test", "tests"}.isdisjoint(file.relative_to(self._root).parts)
 
     @cached_property
     def _reached(self) -> list[frozenset[Path]]:

@@ -53,6 +53,12 @@ def test_a_module_that_chooses_is_there_for_all_programs(tree: Tree) -> None:
     assert choosing(tree(PROJECT | {"export.py": f"import model\n{MAIN}"}), "parts.py")
 
 
+def test_what_lies_among_tests_chooses_for_these(tree: Tree) -> None:
+    moved = {"launcher.py": "", "train.py": f"import model\nimport tests.common\n{MAIN}"}
+    root = tree(PROJECT | moved | {"tests/common.py": LAUNCHER})
+    assert not choosing(root, "parts.py")
+
+
 def test_a_program_chooses_for_itself_alone(tree: Tree) -> None:
     chosen = {"train.py": f"import model\n{LAUNCHER}{MAIN}", "launcher.py": ""}
     root = tree(PROJECT | chosen)
