@@ -170,6 +170,8 @@ class _Installed:
         self.default_dtype = torch.float32
 
     def install(self) -> None:
+        with without_dispatch_modes():
+            pass  # imports parts of torch: in a block other threads would see torch without it then
         with _entry_lock:
             self.handlers = build_handlers()
             self.default_device = _global_default_device()

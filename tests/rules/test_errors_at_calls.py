@@ -4,7 +4,9 @@ that is right, and the slip beside it that is not."""
 from __future__ import annotations
 
 import pytest
-from rule_check import said
+from rule_check import check_text, said
+
+from devlint.findings import Confidence, Severity
 
 PIPELINE = """
 class Pipeline:
@@ -179,3 +181,28 @@ class Norm(Preprocessor, nn.Module):
 )
 def test_a_callee_out_of_sight_may_bring_what_it_is_given(rows, count):
     assert len(said(PREPARED.format(rows=rows), "DEV101")) == count
+
+
+JOINED = """
+import torch
+
+
+def joined(x: torch.Tensor, y: torch.Tensor):
+    return torch.cat([x, y])
+
+
+class Joiner:
+    def joined(self, x: torch.Tensor, y: torch.Tensor):
+        return torch.cat([x, y])
+
+
+{call}(torch.ones(3), torch.ones(3).cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "severity"), [("joined", Severity.ERROR), ("Joiner().joined", Severity.WARNING)]
+)
+def test_an_object_may_be_another_than_the_code_in_sight_has_left(call, severity):
+    (found,) = [f for f in check_text(JOINED.format(call=call)) if f.rule == "DEV101"]
+    assert found.severity is severity and found.confidence is Confidence.LIKELY

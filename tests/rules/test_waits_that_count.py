@@ -275,3 +275,28 @@ def measured(model, loader):
 @pytest.mark.parametrize(("around", "count"), [("with torch.no_grad()", 0), ("if len(loader)", 1)])
 def test_what_is_only_called_without_gradients_evaluates(tmp_path, around, count):
     assert said(tmp_path, LOSS.format(around=around), "DEV303") == count
+
+
+FINITE = """\
+import sys
+
+
+def train(model, loader, optimizer):
+    mean = torch.zeros(1, device="cuda")
+    for step, (x, y) in enumerate(loader):
+        loss = nn.functional.mse_loss(model(x.cuda()), y.cuda())
+        loss.backward()
+        mean = (mean * step + loss.detach()) / (step + 1)
+        loader.desc = str(round(mean.item(), 3))
+        if not torch.isfinite(loss):
+            {then}
+        optimizer.step()
+        optimizer.zero_grad()
+"""
+
+
+@pytest.mark.parametrize(
+    ("then", "count"), [("sys.exit(1)", 0), ("raise ValueError(loss)", 0), ("loss = 0 * loss", 1)]
+)
+def test_a_wait_is_for_free_beside_the_check_that_ends_the_program(tmp_path, then, count):
+    assert said(tmp_path, FINITE.format(then=then), "DEV303") == count

@@ -295,13 +295,18 @@ def _pass_on(
 
 def _reached(frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding) -> Assumptions:
     """What has to be assumed for what a call hands in to come to an operation: that the call does,
-    or, where every call of the function does, that it is still the same there."""
+    or, where every call of the function does, that it is still the same there; and that so is the
+    object of a method."""
     kinds = (AssumptionKind.CALL_REACHES_OPERATION, AssumptionKind.ARGUMENT_ARRIVES_AS_GIVEN)
     if any(a.kind in kinds for a in pending.assumptions):
         return ()
     code = shorten(pending.node)
     if pending.node in binding.function.unconditional:
-        return (at(frame, kinds[1], node, f"what this call hands in comes to `{code}` as it is"),)
+        comes = at(frame, kinds[1], node, f"what this call hands in comes to `{code}` as it is")
+        if binding.function.info is None:
+            return (comes,)
+        message = "the object is as the code in sight has left it"
+        return (comes, at(frame, AssumptionKind.OBJECT_IS_AS_SEEN, node, message))
     return (at(frame, kinds[0], node, f"this call comes to `{code}` with what it hands in"),)
 
 

@@ -177,19 +177,21 @@ def is_training(node: cst.CSTNode) -> bool:
 
 
 def guards_error(node: cst.If) -> bool:
-    """A branch that only raises or warns."""
+    """A branch that only raises, ends the program or warns."""
     body = node.body.body
     if not body or node.orelse is not None:
         return False
     last = last_statement(node.body)
     if isinstance(last, cst.Raise):
         return True
-    return (
-        len(body) == 1
-        and isinstance(last, cst.Expr)
-        and isinstance(last.value, cst.Call)
-        and holds("warning-callee", words(last.value.func))
-    )
+    if not isinstance(last, cst.Expr) or not isinstance(last.value, cst.Call):
+        return False
+    if dotted(last.value.func) in _ENDING:
+        return True
+    return len(body) == 1 and holds("warning-callee", words(last.value.func))
+
+
+_ENDING = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 
 
 def skips_rest(node: cst.If) -> bool:

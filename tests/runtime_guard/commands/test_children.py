@@ -150,6 +150,27 @@ class Rows(torch.utils.data.Dataset):
         return self.table[i]
 
 
+SENDING = """
+import sys
+from multiprocessing.reduction import ForkingPickler
+
+import torch
+
+from runtime_guard import virtual_devices
+
+with virtual_devices("cuda:1"):
+    table, known = torch.ones(3, device="cuda"), set(sys.modules)
+    ForkingPickler.dumps(table)
+    print(sorted(name for name in set(sys.modules) - known if name.startswith("torch.")))
+"""
+
+
+def test_the_thread_that_sends_a_tensor_imports_nothing_of_torch():
+    """While a part of torch is imported, other threads see torch without the machine."""
+    done = subprocess.run([sys.executable, "-c", SENDING], capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("[]\n", "")
+
+
 def test_workers_of_a_loader_are_started_with_what_is_on_a_device():
     with virtual_devices("cuda:2"):
         table = torch.arange(600.0).view(2, 300).to("cuda:1")
