@@ -692,6 +692,8 @@ def rows(x: torch.Tensor):
         ("(8,)", "x[picked[0]]", 0),
         ("(8, 2)", "[x[i] for i in picked]", 1),
         ("(8,)", "x[picked]", 1),
+        ("x.shape", "x[picked]", 1),
+        ("size=x.shape", "x[picked]", 1),
     ],
 )
 def test_one_index_is_a_number_that_nothing_copies(size, read, count):

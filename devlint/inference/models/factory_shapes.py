@@ -30,9 +30,10 @@ def traits_of_data(last: str, arguments: Arguments) -> int:
         return _traits_of_literal(arguments)
     if last in ("zeros", "ones", "empty", "rand", "randn", "full"):
         return _traits_of_sizes(arguments, last == "full")
-    if last == "randint":  # behind its bounds
-        sizes = [given for given in arguments.positional if type(given[0]) is Sequence]
-        return _traits_of_sizes(Arguments(sizes, arguments.keywords, arguments.open), True)
+    if last == "randint":  # behind its bounds, of which the lower one may be left out
+        sizes = arguments.positional[1:][-1:]
+        rest = Arguments(sizes, arguments.keywords, arguments.open)
+        return _traits_of_sizes(rest, True) if sizes or "size" in arguments.keywords else 0
     return MATRIX if last == "eye" else 0
 
 
