@@ -18,6 +18,7 @@ from devlint_rules.helpers.rewrites import (
     moved_to,
     name_as_atom,
     short,
+    stands_for_device,
     where_it_meets,
 )
 from devlint_rules.helpers.scopes import function_around, means_the_same
@@ -37,7 +38,7 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
         return f"move each batch to the module's device, in `{short(meeting.site.node.func)}`"
     if meeting.inside is not None and not which and is_path(right.name):
         moved = f"each batch of `{left.name}`" if left.loaded else f"`{left.name}`"
-        named = right.name.endswith("device")  # the callee's own device, as it is given here
+        named = stands_for_device(right)
         return f"move {moved} to {'' if named else 'the device of '}`{right.name}` before the call"
     device = device_there(facts, meeting, meeting.site.node)
     if which == "right" or device is None or not has_methods(left):

@@ -130,3 +130,26 @@ class Norm(nn.Module):
     )
     assert "requires_grad_()" not in found.advice
     assert "`nn.Parameter(x.to(device), requires_grad=False)`" in found.advice
+
+
+HANDED_DEVICE = """
+import torch
+from torch import nn
+
+
+def epoch(model, batches, criterion, device):
+    for x, y in batches:
+        criterion(model(x.to(device)), y.to(device))
+
+
+def main(batches, device):
+    model = nn.Linear(3, 3).to(device)
+    criterion = nn.CrossEntropyLoss(weight=torch.ones(3))
+    epoch(model, batches, criterion, device)
+"""
+
+
+def test_a_device_that_is_handed_over_is_no_tensor_on_one():
+    (found,) = [f for f in check_text(HANDED_DEVICE) if f.rule == "DEV103"]
+    assert "`criterion` is on cpu, what it meets on `device`" in found.message
+    assert found.advice == "move it before the call: `criterion.to(device)`"

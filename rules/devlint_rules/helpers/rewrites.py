@@ -10,6 +10,7 @@ from functools import lru_cache
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.facts import Facts, Operand, Site, StepKind
 from devlint.inference.syntax.code_generator import code_of
 from devlint.rule import Replacement
@@ -247,4 +248,14 @@ def where_it_meets(facts: Facts, operand: Operand, other: Operand) -> tuple[Repl
     """Move an operand to the other one's device right where the two meet."""
     if other.element or not is_path(other.name) or operand.site.node is other.site.node:
         return ()
-    return moved_to(facts, operand, f"{other.name}.device")
+    return moved_to(facts, operand, device_by_name(other))
+
+
+def device_by_name(operand: Operand) -> str:
+    """The device of an operand, by its name: `x.device`; `device`, where a callee is handed that."""
+    return operand.name if stands_for_device(operand) else f"{operand.name}.device"
+
+
+def stands_for_device(operand: Operand) -> bool:
+    """What a callee has there it has put on the device that this call hands in."""
+    return holds("device-name", operand.name)

@@ -20,10 +20,12 @@ from devlint.inference.facts import (
 )
 from devlint.rule import Note
 from devlint_rules.helpers.rewrites import (
+    device_by_name,
     is_path,
     name_as_atom,
     short,
     sole_factory,
+    stands_for_device,
     takes_device,
     text_of,
 )
@@ -111,7 +113,8 @@ def clash(meeting: Meeting) -> str:
     """The claim of a meeting: both values and both devices, then what brings them together."""
     left, right = meeting.left, meeting.right
     operation = _operation(meeting)
-    if left.site.node is right.site.node and meeting.inside is not None:
+    is_inside = left.site.node is right.site.node or stands_for_device(right)
+    if is_inside and meeting.inside is not None:
         there = f"`{left.name}` is on {place_of(left)}, what it meets on {place_of(right)}"
     elif left.site.node is right.site.node:
         there = f"`{left.name}` holds tensors on {place_of(left)} and on {place_of(right)}"
@@ -191,14 +194,14 @@ def _device_texts(operand: Operand) -> Iterator[str]:
         if kind is VariableKind.DEVICE and _is_named(operand, name):
             yield name
         if is_path(operand.name):
-            yield f"{operand.name}.device"
+            yield device_by_name(operand)
         if kind is VariableKind.INPUT and is_path(name):
             yield f"{name}.device"
         if kind is VariableKind.MODULE and is_path(name):
             yield from (f"{own}.device" for own in _registered_in(operand))
             yield device_of_module(name)
     elif is_path(operand.name):
-        yield f"{operand.name}.device"
+        yield device_by_name(operand)
     elif placement is not None and placement.index is not None:
         yield f'"{placement}"'
 
