@@ -252,7 +252,7 @@ def where_it_meets(facts: Facts, operand: Operand, other: Operand) -> tuple[Repl
 
 
 def device_by_name(operand: Operand) -> str:
-    """The device of an operand, by its name: `x.device`; `device`, where a callee is handed that."""
+    """The device of an operand, by its name: `x.device`; `device`, where that is handed over."""
     return operand.name if stands_for_device(operand) else f"{operand.name}.device"
 
 
