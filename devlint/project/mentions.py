@@ -153,10 +153,9 @@ class Mentions:
             and each.suffix in (".py", ".ipynb")
             and name in text
             and owner in text
-            and not TEST.search(each.relative_to(self.root).as_posix())
             and is_rebound(text.decode(errors="replace"), name.decode())
             and re.search(rb"\b" + re.escape(owner) + rb"\b", text) is not None
-            for each, text in self._texts.items()
+            for each, text in self._outside_tests.items()
         )
 
     def sets(self, option: str) -> bool:
@@ -165,10 +164,8 @@ class Mentions:
         name = re.split("[=!.]", option, maxsplit=1)[0]
         literals = {name.encode(), name.replace("_", "-").encode()}
         return not self._texts or any(
-            any(each in text for each in literals)
-            and not TEST.search(file.relative_to(self.root).as_posix())
-            and sets_option(text, option)
-            for file, text in self._texts.items()
+            any(each in text for each in literals) and sets_option(text, option)
+            for text in self._outside_tests.values()
         )
 
     @cached_property
@@ -181,22 +178,13 @@ class Mentions:
     def is_for_cuda(self) -> bool:
         """Whether most files that place something demand CUDA: to do so is no exception there.
         Where there is too much to look through, they do not."""
-        return most_demand_cuda(
-            text
-            for file, text in self._texts.items()
-            if file.suffix == ".py" and not TEST.search(file.relative_to(self.root).as_posix())
-        )
+        return most_demand_cuda(self._code())
 
     @cached_property
     def chooses_card(self) -> bool:
         """Whether some file that is no test makes a card the current one of its process. Where
         there is too much to look through, none does."""
-        return any(
-            b"cuda.set_device(" in text
-            and file.suffix == ".py"
-            and not TEST.search(file.relative_to(self.root).as_posix())
-            for file, text in self._texts.items()
-        )
+        return any(b"cuda.set_device(" in text for text in self._code())
 
     @cached_property
     def is_application(self) -> bool:
@@ -204,16 +192,24 @@ class Mentions:
         sight imports none of it."""
         if any((self.root / name).is_file() for name in _INSTALLING):
             return False
-        return any(
-            file.suffix == ".py"
-            and not TEST.search(file.relative_to(self.root).as_posix())
-            and RUN.search(text) is not None
-            for file, text in self._texts.items()
-        )
+        return any(RUN.search(text) is not None for text in self._code())
 
     @cached_property
     def _texts(self) -> dict[Path, bytes]:
         return texts_of(self.root)
+
+    @cached_property
+    def _outside_tests(self) -> dict[Path, bytes]:
+        """The files that are no tests."""
+        return {
+            file: text
+            for file, text in self._texts.items()
+            if not TEST.search(file.relative_to(self.root).as_posix())
+        }
+
+    def _code(self) -> Iterator[bytes]:
+        """The texts of the Python files that are no tests."""
+        return (text for file, text in self._outside_tests.items() if file.suffix == ".py")
 
     @cached_property
     def _reaching(self) -> Reaching:

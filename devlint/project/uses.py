@@ -28,8 +28,6 @@ TEST = re.compile(r"(^|/)tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import)\b[ \t]*(?:\([^)]*\)|[^\n]*)", re.M
 )
-
-
 _DOCSTRING = re.compile(rb"(?:\s|#[^\n]*\n)*[rR]?(\"{3}|'{3})(?:.|\n)*?\1")
 _RENAMED = re.compile(rb"[ \t]+as[ \t]+\w")  # whoever uses the import has the other name
 

@@ -12,7 +12,7 @@ from devlint.inference.domain.placement import Variable, VariableKind, may_be_ac
 from devlint.inference.facts import Facts, Hotness, Loop, Site, Sync
 from devlint.inference.syntax.text import dotted, every
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.blocks import tested_by
 from devlint_rules.helpers.chains import reduction
 from devlint_rules.helpers.needs import MASKED, asks_for_error, is_stacking
 from devlint_rules.helpers.queues import ends_turn
@@ -84,13 +84,12 @@ def _is_of_parameter(facts: Facts, sync: Sync) -> bool:
 
 def _chooses_flow(facts: Facts, node: cst.CSTNode) -> bool:
     """The answer chooses what the host does next, `if done: return x`, and not only a value."""
-    asked = _asking(facts, node)
-    return isinstance(asked, (cst.While, cst.If)) and not _chooses_value(facts, node)
+    return tested_by(facts, node) is not None and not _chooses_value(facts, node)
 
 
 def _chooses_value(facts: Facts, node: cst.CSTNode) -> bool:
     """`if x.isnan().any(): x = torch.zeros(3)`: all that depends on the answer are values."""
-    asked = _asking(facts, node)
+    asked = tested_by(facts, node)
     if not isinstance(asked, cst.If):
         return False
     small = [
@@ -99,14 +98,6 @@ def _chooses_value(facts: Facts, node: cst.CSTNode) -> bool:
         for each in (line.body if isinstance(line, cst.SimpleStatementLine) else (line,))
     ]
     return all(isinstance(s, (cst.Assign, cst.AugAssign, cst.AnnAssign)) for s in small)
-
-
-def _asking(facts: Facts, node: cst.CSTNode) -> cst.CSTNode | None:
-    """The statement, or the choice, that asks for an answer."""
-    for step in path_to(facts.source.tree, node):
-        if isinstance(step, (cst.BaseStatement, cst.IfExp)):
-            return step
-    return None
 
 
 def _advice(facts: Facts, sync: Sync) -> str:

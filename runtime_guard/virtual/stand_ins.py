@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Set
-from types import FunctionType, ModuleType
+from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
 from runtime_guard.core.patches import Patches, Replacement
@@ -55,7 +55,7 @@ def _is_of_torch(value: Any) -> bool:
     """A module of PyTorch, or what comes from one: whose module may take more of it."""
     if isinstance(value, ModuleType):
         owner = vars(value).get("__name__")
-    elif isinstance(value, (FunctionType, type)):
+    elif isinstance(value, (FunctionType, BuiltinFunctionType, type)):
         owner = value.__module__
     else:
         owner = type(value).__module__

@@ -310,14 +310,17 @@ def settle(unit: Unit) -> None:
             facts.card_wide_calls[index] = card_call._replace(
                 in_step=function.name if is_method else ""
             )
-        elif kind == "sync" and (found is not None or building or _is_for_evaluation(function)):
+        elif kind == "sync":
+            is_for_evaluation = _is_for_evaluation(function)
+            if found is None and not building and not is_for_evaluation:
+                continue
             sync = facts.syncs[index]
             of_evaluation = found is None or holds("evaluating-function", function.name)
             facts.syncs[index] = sync._replace(
                 in_step=function.name if found is not None else "",
                 called_in=found.called_in if found is not None else None,
                 trains=found is not None and found.trains,
-                evaluates=(sync.evaluates or _is_for_evaluation(function)) and of_evaluation,
+                evaluates=(sync.evaluates or is_for_evaluation) and of_evaluation,
                 cold=sync.cold or building,
             )
     owned.clear()

@@ -135,6 +135,18 @@ def is_written(facts: Facts, node: cst.CSTNode) -> bool:
     return False
 
 
+def tested_by(facts: Facts, node: cst.CSTNode) -> cst.If | cst.While | None:
+    """The statement in whose condition a node stands: `if x.any():`, `while x.item() < 1:`."""
+    inner = node
+    for step in path_to(facts.source.tree, node):
+        if isinstance(step, (cst.If, cst.While)) and step.test is inner:
+            return step
+        if isinstance(step, cst.BaseCompoundStatement):
+            return None
+        inner = step
+    return None
+
+
 def path_to(tree: cst.CSTNode, node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes around a node, innermost first."""
     parents = _parents(tree)

@@ -9,7 +9,7 @@ import libcst as cst
 
 from devlint.inference.facts import Facts, Sync
 from devlint.inference.syntax.text import called_name, dotted, every, last_statement
-from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.blocks import tested_by
 from devlint_rules.helpers.rewrites import text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.uses import Use, is_reduced, use_of
@@ -81,7 +81,7 @@ def _written_in(function: cst.FunctionDef) -> frozenset[str]:
 def _starts_work(facts: Facts, sync: Sync) -> bool:
     """`if unsure.any(): x = self.refine(x)`: the answer saves what a function of the code's own
     would do. Of torch's operations the device may well do one more."""
-    asked = _tested_by(facts, sync)
+    asked = tested_by(facts, sync.site.node)
     if not isinstance(asked, cst.If) or isinstance(last_statement(asked.body), _LEAVING):
         return False  # `if empty: return self.nothing()`
     branches = [asked.body, *([asked.orelse] if asked.orelse is not None else [])]
@@ -99,19 +99,7 @@ def _is_own(call: cst.Call) -> bool:
 
 def _ends_loop(facts: Facts, sync: Sync) -> bool:
     """`if change < limit: break`, `while not done`: without the answer the host cannot go on."""
-    asked = _tested_by(facts, sync) if sync.loop is not None else None
+    asked = tested_by(facts, sync.site.node) if sync.loop is not None else None
     if isinstance(asked, cst.If):
         return isinstance(last_statement(asked.body), cst.Break)
     return asked is not None
-
-
-def _tested_by(facts: Facts, sync: Sync) -> cst.If | cst.While | None:
-    """The statement whose condition the sync is in."""
-    inner: cst.CSTNode = sync.site.node
-    for step in path_to(facts.source.tree, inner):
-        if isinstance(step, (cst.If, cst.While)) and step.test is inner:
-            return step
-        if isinstance(step, cst.BaseCompoundStatement):
-            return None
-        inner = step
-    return None
