@@ -729,3 +729,71 @@ def run(path, use_cuda):
 @pytest.mark.parametrize(("move", "count"), [("self.cuda()", 0), ("self.eval()", 1)])
 def test_a_method_may_move_its_object(call, move, count):
     assert len(said(ENCODER.format(call=call, move=move), "DEV103")) == count
+
+
+GENERATOR = """
+class Generator(nn.Module):
+    def initialize(self):
+        self.net = nn.Linear(3, 3){move}
+
+
+def run(loader):
+    model = Generator()
+    model.initialize()
+    return [model.net(batch.cuda()) for batch in loader]
+"""
+
+
+@pytest.mark.parametrize(("move", "count"), [(".cuda()", 0), ("", 1)])
+def test_a_class_without_a_constructor_may_place_its_parts_itself(move, count):
+    assert len(said(GENERATOR.format(move=move), "DEV103")) == count
+
+
+PROMPT = """
+def run(path, use_cuda):
+    model = torch.load(path, map_location="cpu")
+    model.cuda()
+    prompt = torch.rand(1, 1).long()
+    {move}
+    return model(prompt)
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "count"),
+    [
+        ("prompt.data = prompt.data.cuda()", 0),
+        ("prompt.data = prompt.data + 1", 1),
+    ],
+)
+def test_a_tensor_is_where_its_data_is(move, count):
+    assert len(said(PROMPT.format(move=move), "DEV103")) == count
+
+
+SORTER = """
+class Sorter(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lstm = nn.LSTM(3, 3)
+
+    def is_cuda(self):
+        return {asked}.is_cuda
+
+    def forward(self, rows, order):
+        back = torch.from_numpy(np.argsort(order))
+        back = back.cuda() if self.is_cuda() else back
+        return self.lstm(rows)[0].index_select(1, back)
+"""
+
+
+@pytest.mark.parametrize(
+    ("asked", "count"),
+    [
+        ("self.lstm.bias_hh_l0", 0),
+        ("self.lstm.bias_hh_l0.data", 0),
+        ("self.lstm.weight_ih_l0", 0),
+        ("torch.zeros(3)", 1),
+    ],
+)
+def test_a_layer_of_torch_says_where_it_is_by_any_of_its_parameters(asked, count):
+    assert len(said(SORTER.format(asked=asked), "DEV104")) == count

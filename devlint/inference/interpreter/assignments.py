@@ -70,6 +70,8 @@ def _assign_attribute(
                 if holder.module and type(value) is Instance and value.module:
                     value.parent = holder
         elif type(holder) is Tensor and name == "data":
+            if type(target.value) is cst.Name:
+                frame.bind(target.value.value, _with_data(holder, value))
             if frame.info is not None:
                 write_parameter_data(frame.info, frame, holder, value, target, source)
                 _write_plain_data(frame, target.value, holder, value, source)
@@ -132,6 +134,13 @@ def _put_into_module(frame: Frame, parameter: cst.BaseExpression, value: Value) 
         return
     if type(value) is not Tensor or not same_place(placed(frame, module)[0], value.place):
         frame.state.env[module] = Placed(None, None)
+
+
+def _with_data(tensor: Tensor, data: Value) -> Value:
+    """`x.data = x.data.cuda()`: the tensor of the name is where its data is from then on."""
+    if type(data) is not Tensor:
+        return UNKNOWN
+    return tensor.with_place(data.place, data.origin)
 
 
 def _write_plain_data(

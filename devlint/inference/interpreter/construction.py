@@ -50,6 +50,8 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
         fields = _declared_fields(info, arguments)
         instance.fields.entries.update(fields)
         instance.given = declared_fields.given_to(info, fields)
+        if info.is_module and _may_be_elsewhere(frame, info, arguments):
+            instance.place = None
         return instance
     frame.interpreter.call_function(frame, node, FunctionValue(function, instance), arguments)
     instance.stateless_given = _given_without_state(function, arguments)
@@ -81,7 +83,7 @@ def _is_placed_by_library(info: ClassInfo) -> bool:
 
 
 def _may_be_elsewhere(frame: Frame, info: ClassInfo, arguments: Arguments) -> bool:
-    """The constructor, or what it is given, may put the new module on another device."""
+    """Its class, or what its constructor is given, may put the new module on another device."""
     return (
         any(ancestor.places_itself for ancestor in info.lineage())
         or _library_built(info)

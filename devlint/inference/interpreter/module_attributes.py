@@ -64,13 +64,13 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
     if holder.module:
         if name in ("device", "_device"):
             return DeviceValue(placed(frame, holder)[0])
-        if name in ("weight", "bias", "in_proj_weight", "running_mean", "running_var"):
+        of_torch = holder.library.startswith("torch.nn.")
+        if _is_parameter(name, of_torch):
             place, origin = placed(frame, holder)
             step = Provenance(StepKind.REGISTERED, node, frame.unit.source, origin)
             traits = PARAMETER
             if "running" not in name:
-                of_torch = holder.library.startswith("torch.nn.") and not frame.unit.freezes
-                traits |= GRAD | (RECORDED if of_torch else 0)
+                traits |= GRAD | (RECORDED if of_torch and not frame.unit.freezes else 0)
             return Tensor(place, step, traits)
         if name == "module":
             return holder
@@ -93,6 +93,13 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         if of_library is not None:
             return of_library
     return Method(holder, name)
+
+
+def _is_parameter(name: str, of_torch: bool) -> bool:
+    """What a layer registers under a name: `weight`, and in torch `bias_hh_l0`, `in_proj_bias`."""
+    if name in ("weight", "bias", "in_proj_weight", "running_mean", "running_var"):
+        return True
+    return of_torch and name.startswith(("weight_", "bias_", "in_proj_"))
 
 
 _HOST_ATTRIBUTES = frozenset(
