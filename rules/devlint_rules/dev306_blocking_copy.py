@@ -20,7 +20,8 @@ from devlint_rules.helpers.repetition import wait_in_turn
 from devlint_rules.helpers.rewrites import short, text_of
 from devlint_rules.helpers.wording import MAX_TWINS, and_more, history, is_host, loop_note
 
-_OF_DATA = frozenset({"tensor", "as_tensor", "asarray", "from_numpy", "frombuffer"})
+_OF_MEMORY = frozenset({"as_tensor", "asarray", "from_numpy", "frombuffer"})
+_OF_DATA = _OF_MEMORY | {"tensor"}
 _PINS = re.compile(r"\bpin")  # `pin_memory=self.pin`: it may be pinned
 
 
@@ -135,11 +136,11 @@ def _in_vain(facts: Facts, copies: list[tuple[Move, Site]]) -> Claim:
     (move, made), *others = copies
     assert isinstance(made.node, cst.Call)
     factory = short(made.node.func)
-    pinned = (
-        f"`{factory}(…, pin_memory=True)`"
-        if factory.rpartition(".")[2] not in ("from_numpy", "as_tensor", "asarray", "frombuffer")
-        else f"`{factory}(…).pin_memory()`"
-    )
+    name = factory.rpartition(".")[2]
+    takes_no_option = name.endswith("Tensor") or name in _OF_MEMORY
+    pinned = f"`{factory}(…).pin_memory()`"
+    if not takes_no_option:
+        pinned = f"`{factory}(…, pin_memory=True)`"
     assumed = time_matters(facts, move.site)
     return Claim(
         move.site,

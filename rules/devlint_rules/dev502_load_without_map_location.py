@@ -21,7 +21,10 @@ from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.wording import and_more
 
 _PARAMETER = "map_location"
-_ADVICE = 'say where they should go: `map_location="cpu"` or `map_location=device`'
+_ADVICE = (
+    'say where they should go: `map_location=device`, or `map_location="cpu"` where a move or '
+    "`load_state_dict` follows"
+)
 _ADVICE_UNREAD = "pass on what the function is given: `map_location=map_location`"
 
 

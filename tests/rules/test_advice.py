@@ -314,3 +314,64 @@ def judge(x, y):
     assert found.advice.endswith(
         '`torchmetrics.Accuracy(task="multiclass", num_classes=3).to("cuda")`'
     )
+
+
+@pytest.mark.parametrize(
+    ("factory", "advised"),
+    [
+        ("torch.LongTensor(rows)", "`torch.LongTensor(…).pin_memory()`"),
+        ("torch.from_numpy(rows)", "`torch.from_numpy(…).pin_memory()`"),
+        ("torch.tensor(rows)", "`torch.tensor(…, pin_memory=True)`"),
+    ],
+)
+def test_a_constructor_without_an_option_for_it_is_pinned_afterwards(factory, advised):
+    (found,) = [
+        each
+        for each in check_text(f"""
+import torch
+
+
+def fetch(names):
+    rows = [len(each) for each in names]
+    if rows:
+        speakers = {factory}
+    else:
+        speakers = None
+    if speakers is not None:
+        speakers = speakers.cuda(non_blocking=True)
+    return speakers
+
+
+def train(model, loader):
+    for names in loader:
+        model(fetch(names)).sum().backward()
+""")
+        if each.rule == "DEV306"
+    ]
+    assert found.advice == f"copy from pinned memory: {advised}"
+
+
+@pytest.mark.parametrize(("made", "late"), [("self.mix()", False), ("self.embed.eval()", True)])
+def test_a_buffer_that_is_registered_late_is_made_where_the_module_is(made, late):
+    (found,) = [
+        each
+        for each in check_text(f"""
+import torch
+from torch import nn
+
+
+class Mixer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embed = nn.Linear(3, 3)
+        {made}
+
+    def mix(self):
+        self.table = torch.zeros(3, 3)
+
+    def forward(self, x):
+        return self.embed(x) * self.table
+""")
+        if each.rule == "DEV205"
+    ]
+    assert ("`device=next(self.parameters()).device`" in found.advice) == late

@@ -7,7 +7,7 @@ said.
 from __future__ import annotations
 
 import pytest
-from rule_check import check_text, said
+from rule_check import check_files, check_text, said
 
 CENTERS = """
 def centers(boxes, other):
@@ -797,3 +797,122 @@ class Sorter(nn.Module):
 )
 def test_a_layer_of_torch_says_where_it_is_by_any_of_its_parameters(asked, count):
     assert len(said(SORTER.format(asked=asked), "DEV104")) == count
+
+
+DEBUG = """
+def debug(batch, output):
+    shown = output.detach().cpu().numpy()
+    return shown, {entry}.detach().numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("entry", "count"),
+    [
+        ('batch["meta"]["size"]', 0),
+        ('batch["size"]', 1),
+    ],
+)
+def test_a_table_in_a_batch_may_have_been_left_where_it_was(entry, count):
+    assert len(said(DEBUG.format(entry=entry), "DEV401")) == count
+
+
+TRACKER = """
+def track(area, model: nn.Module, chosen: torch.Tensor):
+    area = area.clone()
+    area.votes = torch.zeros(3)
+    {move}
+    return area.votes[chosen]
+"""
+
+
+@pytest.mark.parametrize(("move", "count"), [("area.to(model.device)", 0), ("area.sort()", 1)])
+def test_what_an_object_was_given_is_moved_with_it(move, count):
+    assert len(said(TRACKER.format(move=move), "DEV104")) == count
+
+
+ATTENTION = """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.score = nn.Linear(3, 3)
+
+    def forward(self, x, shows={default}):
+        weights = self.score(x).softmax(-1)
+        if shows:
+            return weights.detach().numpy()
+        return weights
+"""
+
+
+@pytest.mark.parametrize(("default", "confidence"), [("False", "possible"), ("True", "certain")])
+def test_the_host_reads_where_an_option_is_on(default, confidence):
+    found = check_text("import torch\nfrom torch import nn\n" + ATTENTION.format(default=default))
+    assert [each.confidence.value for each in found if each.rule == "DEV401"] == [confidence]
+
+
+POLICY = """
+class Policy(nn.Module):
+    def __init__(self, space):
+        super().__init__()
+        self.last = nn.Linear(3, 3)
+        self.scale = torch.tensor([space.high])
+
+    def forward(self, x):
+        return self.last(x) * self.scale
+
+    def to(self, device):
+        self.scale = self.scale.to(device)
+        return {moved}
+"""
+
+AGENT = """
+from policy import Policy
+
+
+class Agent:
+    def __init__(self, space, cuda):
+        self.device = torch.device("cuda" if cuda else "cpu")
+        self.policy = Policy(space).to(self.device)
+
+    def act(self, state):
+        return self.policy(torch.tensor(state).to(self.device))
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "count"),
+    [("super().to(device)", 0), ("super(Policy, self).to(device)", 0), ("self", 1)],
+)
+def test_a_class_moves_itself_by_a_method_of_its_own(tmp_path, moved, count):
+    head = "import torch\nfrom torch import nn\n"
+    (tmp_path / "policy.py").write_text(head + POLICY.format(moved=moved))
+    agent = tmp_path / "agent.py"
+    agent.write_text(head + AGENT)
+    found = [each for each in check_files(tmp_path, agent) if each.rule == "DEV103"]
+    assert len(found) == count
+
+
+TRANSFORM = """
+class Noise{base}:
+    def __init__(self, sigma):
+        super().__init__()
+        self.sigma = sigma
+
+    def {method}(self, {given}: torch.Tensor):
+        return {given} + self.sigma * torch.randn({given}.shape)
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "method", "given", "count"),
+    [
+        ("", "__call__", "image", 0),
+        ("", "__call__", "scores", 1),
+        ("", "apply", "image", 1),
+        ("(nn.Module)", "__call__", "image", 1),
+    ],
+)
+def test_an_object_that_is_called_with_a_sample_is_for_data_on_the_host(base, method, given, count):
+    code = TRANSFORM.format(base=base, method=method, given=given)
+    assert len(said(code, "DEV102")) == count

@@ -489,3 +489,22 @@ class Sampler{base}:
 def test_only_a_module_has_buffers(tmp_path, base, advised):
     (said,) = [s for s in shown(tmp_path, KEPT.format(base=base)) if s[:6] == "DEV308"]
     assert ("register_buffer" in said) == advised
+
+
+PLAYER = """\
+def play(net: nn.Module, storage, device):
+    version = 0
+    while True:
+        latest = storage.version()
+        if latest > version:
+            {done} = latest
+            net.load_state_dict(storage.weights())
+            net.to(device)
+        net(storage.next().to(device)).sum().backward()
+"""
+
+
+@pytest.mark.parametrize(("done", "said"), [("version", 0), ("storage.shown", 1)])
+def test_a_branch_that_makes_its_test_false_is_taken_now_and_then(tmp_path, done, said):
+    found = shown(tmp_path, PLAYER.format(done=done))
+    assert len([s for s in found if s[:6] == "DEV307"]) == said

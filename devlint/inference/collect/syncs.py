@@ -274,7 +274,8 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
         is_list = type(value) is Sequence  # `np.array(self.losses)`
         returns = _goes_by_its_device(frame, value_node)
         shows = sink == ".numpy()" or is_list or returns
-        if guessed is None and not chosen and shows and is_weak:
+        inner = tensor.evidence is not None and tensor.evidence.is_inner
+        if guessed is None and not chosen and shows and is_weak and not inner:
             surer: Assumption | None = None
             if not is_list and (returns or works_on_device(frame, tensor)):
                 message = f"the code around `{shorten(value_node)}` works on an accelerator"
@@ -291,7 +292,8 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
         is_open = is_weak and not frame.control.choosing and not may_be_array
         is_open = is_open and not frame.unit.is_test
         is_open = is_open and (guessed is None or guessed.kind is _BY_NAME)
-        caught, surmised = frame.control.caught, tuple(assumed)
+        turned_on = options.turned_on(frame, (*frame.state.when, *tensor.when))
+        caught, surmised = frame.control.caught, (*assumed, *turned_on)
         noted = (node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(HostReadNote(*noted))
         return

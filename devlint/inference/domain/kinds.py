@@ -40,6 +40,7 @@ class Hints:
 
     number: bool = False  # by its name it is rather a number
     part: bool = False  # one of several that a batch was unpacked into
+    inner: bool = False  # an entry of a part, `batch["meta"]["size"]`: that is moved by itself
     output: bool = False  # a model out of sight gave it: a tensor, or several values
     either: bool = False  # its annotation admits tensors beside numbers or arrays
     owner: bool = False  # nothing but its `.device` shows a tensor: of a configuration it is a text
@@ -104,6 +105,11 @@ class Evidence:
     def was_moved(self) -> bool:
         """The function itself moves it somewhere, or one that it was computed from."""
         return any(each.effects.moved for each in self.ancestry())
+
+    @property
+    def is_inner(self) -> bool:
+        """It stems from a table in a table: who moves entry by entry may leave it where it was."""
+        return any(each.hints.inner for each in self.ancestry())
 
     def ancestry(self) -> Iterator[Evidence]:
         """The value's evidence and that of what it was computed from, but for what is no tensor."""

@@ -207,7 +207,11 @@ def _call_own_method(
     if modules.is_self(frame, base):
         modules.register_by_helper(frame, node, function, arguments)
     if not function.is_abstract or contracts.signature_of(function):
-        return _call_function(frame, node, bound, arguments)
+        result = _call_function(frame, node, bound, arguments)
+        if base.module and function.moves_object and function.name in _MOVES:
+            # `def to(self, device): …; return super().to(device)`
+            modules.call_method(frame, node, base, function.name, arguments)
+        return result
     frame.interpreter.call_function(frame, node, bound, arguments)
     return _of_override(call_unknown(frame, node, UNKNOWN, arguments))
 

@@ -34,6 +34,7 @@ from devlint.inference.program.state import State
 from devlint.inference.syntax.text import dotted, last_statement
 from devlint.inference.syntax.words import (
     asks_for_accelerator,
+    catches_up,
     fills_name,
     fills_table,
     guards_error,
@@ -57,7 +58,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if accelerated:
         frame.emit(Branched(node, known))
     cold = is_cold(node.test) or fills_table(node) or returns_constant(node)
-    cold = cold or (frame.control.loop is not None and fills_name(node))
+    cold = cold or (frame.control.loop is not None and (fills_name(node) or catches_up(node)))
     if known is not None:
         with frame.under(guarded=accelerated):
             narrow(frame, node.test, known)

@@ -195,6 +195,7 @@ def tensor_item(frame: Frame, node: cst.Subscript, base: Tensor, indices: Indice
         return held
     of_entry = Evidence(parents=(evidence,) if is_number(index) else ())
     of_entry.hints.part = _is_whole_batch(base) or _is_given_whole(base, expression)
+    of_entry.hints.inner = _is_given_table(base, expression)
     derived = Tensor(base.place, base.origin, traits, of_entry)
     frame.state.derived[key] = derived
     return derived
@@ -266,6 +267,14 @@ def _is_given_whole(tensor: Tensor, key: cst.CSTNode) -> bool:
         return False
     fixed = isinstance(key, (cst.SimpleString, cst.Integer))
     return fixed and origin.kind is StepKind.PARAMETER
+
+
+def _is_given_table(entry: Tensor, key: cst.CSTNode) -> bool:
+    """An entry of what a caller hands in has names itself, `batch["meta"]["size"]`."""
+    evidence, origin = entry.evidence, entry.origin
+    if evidence is None or not evidence.hints.part or origin is None:
+        return False
+    return isinstance(key, cst.SimpleString) and origin.kind is StepKind.PARAMETER
 
 
 def _is_large(tensor: Tensor) -> bool:

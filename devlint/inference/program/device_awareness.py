@@ -44,6 +44,21 @@ def works_on_device(frame: Frame, tensor: Tensor) -> bool:
     return outer is None and asked
 
 
+def is_transform(function: Function | None) -> bool:
+    """`Blur(3)(image)`, by an object in a file without modules, called with a sample: data sets do
+    so, on the host, for each of their rows."""
+    if function is None or function.name != "__call__" or function.info is None:
+        return False
+    params = function.node.params
+    given = [each for each in (*params.posonly_params, *params.params) if each.default is None]
+    beside = (*classes_of(function.unit), *function.info.lineage())
+    if len(given) != 2 or any(each.is_module for each in beside):
+        return False
+    if not holds("sample-name", given[1].name.value):
+        return False
+    return not function.says("device-minding-text")
+
+
 def computes_loss(function: Function) -> bool:
     """By its name, or that of its file."""
     return holds("loss-place", function.name) or holds("loss-place", function.unit.source.path)

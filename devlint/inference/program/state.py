@@ -157,6 +157,11 @@ class State:
             self.owners.add(owner)
             self.note_part(path)
 
+    def moved(self, path: str, value: Value) -> None:
+        """What `x` or `x.part` holds was moved in place, and its parts with it."""
+        self.bind(path, value)
+        self.hold(path, value)
+
     def note_part(self, path: str) -> None:
         """Remember of what a path is a part: `x.part` and `x` of `x.part["key"]`."""
         for end, letter in enumerate(path):

@@ -129,6 +129,18 @@ def fills_table(node: cst.If) -> bool:
     )
 
 
+def catches_up(node: cst.If) -> bool:
+    """`if version > self.version: self.version = version; …`: taken when something changed, since
+    it makes its own test false."""
+    test = node.test
+    if type(test) is not cst.Comparison or len(test.comparisons) != 1:
+        return False
+    sides = {dotted(test.left), dotted(test.comparisons[0].comparator)}
+    if len(sides) < 2 or "" in sides:
+        return False
+    return any({dotted(target), dotted(value)} == sides for target, value in _bindings_in(node))
+
+
 def returns_constant(node: cst.If) -> bool:
     """`if not mask.any(): return torch.tensor(0.0, device=x.device)`: there is nothing to compute,
     which is rare."""
@@ -165,10 +177,15 @@ def fills_name(node: cst.If) -> bool:
 
 def _made_by(node: cst.If) -> Iterator[cst.BaseExpression]:
     """What the statements of a branch assign to."""
+    return (target for target, _ in _bindings_in(node))
+
+
+def _bindings_in(node: cst.If) -> Iterator[tuple[cst.BaseExpression, cst.BaseExpression]]:
+    """The targets that the statements of a branch assign to, each with what it gets."""
     for line in node.body.body:
         for small in line.body if type(line) is cst.SimpleStatementLine else ():
-            for target in small.targets if type(small) is cst.Assign else ():
-                yield target.target
+            if type(small) is cst.Assign:
+                yield from ((target.target, small.value) for target in small.targets)
 
 
 def is_training(node: cst.CSTNode) -> bool:

@@ -39,4 +39,4 @@ def rebind(
     path = dotted(node)
     if path:
         traits = tensor.traits & ~(DEFAULT | LOADED)
-        frame.state.hold(path, Tensor(place, step, traits, tensor.evidence))
+        frame.state.moved(path, Tensor(place, step, traits, tensor.evidence))

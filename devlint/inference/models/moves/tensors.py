@@ -66,11 +66,12 @@ def move_of_tensor(
     keep_batch(frame, tensor, place, discarded)
     frame.emit(PlaceSettled(tensor))
     step = _moved(frame, node, tensor)
-    if tensor.evidence is not None and not tensor.evidence.is_tensor:
+    evidence = tensor.evidence
+    if evidence is not None and (evidence.effects.foreign or not evidence.is_tensor):
         module_node = itself(subject_node)
         if discarded or module_node is not subject_node or is_set_alone(frame, node):
             # In place if it is a module, lost if it is a tensor: most callers mean a module.
-            tensor.evidence.effects.in_place = True
+            evidence.effects.in_place = True
             rebind(frame, module_node, tensor, place, step)
     non_blocking = is_non_blocking(name, arguments)
     note = note_move_of_tensor(frame, node, name, tensor, place, target_node, non_blocking)
@@ -93,7 +94,6 @@ def move_of_tensor(
         frame.control.loop.feeds_device = True
     if not discarded:
         keep_goal(frame, tensor, place)
-    evidence = tensor.evidence
     if evidence is not None:
         evidence.effects.moved = True
         evidence = Evidence(parents=(evidence,))

@@ -23,6 +23,8 @@ def on_accelerator(frame: Frame) -> Assumption:
 
 def with_device_data(frame: Frame) -> Assumption:
     message = "this file, which prepares data by its path, gets tensors of an accelerator"
+    if not frame.unit.feeds_host and frame.info is not None:
+        message = f"`{frame.info.name}`, a transform of rows, gets tensors of an accelerator"
     return of_code(frame, AssumptionKind.DATA_CODE_GETS_DEVICE_TENSORS, message)
 
 

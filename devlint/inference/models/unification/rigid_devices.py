@@ -20,6 +20,7 @@ from devlint.inference.models.unification.accelerated_code import (
 )
 from devlint.inference.program.assumption_sites import guess, of_value
 from devlint.inference.program.constructors import runs_in_constructor
+from devlint.inference.program.device_awareness import is_transform
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.traffic import HostInputs
 from devlint.inference.syntax.text import dotted
@@ -98,7 +99,8 @@ def _of_what_left(frame: Frame, known: Tensor, variable: Tensor) -> Iterator[Ass
     if rigid in frame.kept(HostInputs).inputs:
         message = f"the host reads `{rigid.name}` only where it is on the host"
         yield of_value(frame, AssumptionKind.HOST_READS_OTHERS, variable, message)
-    if frame.unit.feeds_host and rigid.kind is VariableKind.INPUT and not _is_movable(frame):
+    feeds_host = frame.unit.feeds_host or is_transform(frame.function)
+    if feeds_host and rigid.kind is VariableKind.INPUT and not _is_movable(frame):
         yield with_device_data(frame)
     if frame.unit.is_test:
         yield in_test(frame)
