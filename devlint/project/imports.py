@@ -396,6 +396,9 @@ class Importer:
     def chooses_card(self) -> bool:
         return self.project.answer(Question.CHOOSES_CARD)
 
+    def saves_from_host(self) -> bool:
+        return self.project.answer(Question.SAVES_FROM_HOST)
+
     def _answer(self, question: Question, path: str, name: str = "") -> bool:
         return self.project.answer(question, self.project.root / path, name)
 

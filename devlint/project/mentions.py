@@ -116,6 +116,9 @@ def _body_at(text: bytes, start: int) -> bytes:
     return text[start:end]
 
 
+# What is written: `net.cpu().state_dict()` of `torch.save(net.cpu().state_dict(), path)`.
+_SAVED = re.compile(rb"^[^#\n]*\btorch\.save\(\s*([^,\n]*)", re.M)
+
 # What says how a project is installed.
 _INSTALLING = ("setup.py", "setup.cfg", "pyproject.toml")
 
@@ -185,6 +188,14 @@ class Mentions:
         """Whether some file that is no test makes a card the current one of its process. Where
         there is too much to look through, none does."""
         return any(b"cuda.set_device(" in text for text in self._code())
+
+    @cached_property
+    def saves_from_host(self) -> bool:
+        """Whether the files that are no tests save something, and all of it from the host:
+        `torch.save(net.cpu().state_dict(), path)`. Where there is too much to look through, they do
+        not."""
+        saved = [found for text in self._code() for found in _SAVED.findall(text)]
+        return bool(saved) and all(b".cpu()" in each for each in saved)
 
     @cached_property
     def is_application(self) -> bool:

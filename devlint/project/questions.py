@@ -33,6 +33,8 @@ class Question(str, Enum):
     """Do most files that place something demand CUDA?"""
     CHOOSES_CARD = "chooses-card"
     """Does a process of the project make a card its current one?"""
+    SAVES_FROM_HOST = "saves-from-host"
+    """Does the project bring all that it saves to the host first?"""
 
 
 @dataclass(slots=True)

@@ -62,4 +62,5 @@ _ANSWERS: dict[str, Callable[[Survey, Path, str], bool]] = {
     Question.IS_APPLICATION: lambda survey, *_: survey.mentions.is_application,
     Question.IS_FOR_CUDA: lambda survey, *_: survey.mentions.is_for_cuda,
     Question.CHOOSES_CARD: lambda survey, *_: survey.mentions.chooses_card,
+    Question.SAVES_FROM_HOST: lambda survey, *_: survey.mentions.saves_from_host,
 }

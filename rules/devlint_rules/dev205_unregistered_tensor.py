@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
@@ -71,13 +72,26 @@ def _methods_of_constructors(tree: cst.Module) -> frozenset[str]:
     return frozenset({"__init__", *own})
 
 
-def _is_put_on_own(fact: PlainAttribute) -> bool:
-    """`torch.eye(n).to(self.device)`: the object minds where its tensors are by itself."""
+def _is_put_by_setting(facts: Facts, fact: PlainAttribute) -> bool:
+    """`torch.eye(n).to(self.device)`, `torch.ones(3, device=args.device)`, or a global of the file:
+    the object goes by a setting, as whoever moves its module does."""
     nodes = [step.site.node for step in fact.operand.steps]
     given = [argument(node, "device") for node in nodes if isinstance(node, cst.Call)]
     told = [move_target(node) or "" for node in nodes]
     told += [text_of(each.value) for each in given if each is not None]
-    return any(text.startswith("self.") for text in told)
+    names = _globals_of(facts.source.tree)
+    return any(text in names or _SETTING.fullmatch(text) is not None for text in told)
+
+
+_SETTING = re.compile(r"(?!torch\b)\w+(\.\w+)+")
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _globals_of(tree: cst.Module) -> frozenset[str]:
+    """The names that the statements of a file itself bind."""
+    lines = (each for each in tree.body if isinstance(each, cst.SimpleStatementLine))
+    bound = (small for line in lines for small in line.body if isinstance(small, cst.Assign))
+    return frozenset(text_of(target.target) for each in bound for target in each.targets)
 
 
 def _is_put_on_current_card(facts: Facts, fact: PlainAttribute) -> bool:
@@ -134,7 +148,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         met = fact.used_at is not None
         uses = uses_of(facts, fact)
         seen = fixed or fact.read_at is not None
-        is_shown = met or bool(uses) or (seen and not _is_put_on_own(fact))
+        is_shown = met or bool(uses) or (seen and not _is_put_by_setting(facts, fact))
         if not (is_shown or seen or fact.operand.by_default or is_host(placement)):
             continue
         if fact.was_given and not uses:

@@ -136,6 +136,9 @@ class Files:
     def chooses_card(self) -> bool:
         return any("cuda.set_device(" in file.text for file in self.modules.values())
 
+    def saves_from_host(self) -> bool:
+        return False
+
     def settings(self, path: str) -> dict[str, str]:
         texts = {name: file.text for name, file in self.modules.items()}
         return {name: text for name, text in texts.items() if SETS_DEFAULT.search(text.encode())}

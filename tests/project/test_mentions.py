@@ -229,3 +229,17 @@ OFFERS = 'parser.add_argument("--no-cuda")'
 def test_a_project_is_for_cuda_where_most_files_demand_it(tmp_path, texts, is_for_cuda):
     found = project(tmp_path, **{f"f{n}_dot_py": text for n, text in enumerate(texts)})
     assert found.is_for_cuda is is_for_cuda
+
+
+@pytest.mark.parametrize(
+    ("text", "saves_from_host"),
+    [
+        ("x = 1", False),
+        ("torch.save(net.cpu().state_dict(), path)", True),
+        ("torch.save(net.state_dict(), path)", False),
+        ("torch.save(net.cpu().state_dict(), path)\n# torch.save(net, path)", True),
+        ("torch.save(net.cpu().state_dict(), path)\ntorch.save({'net': net}, path)", False),
+    ],
+)
+def test_a_project_saves_from_the_host_where_it_always_does(tmp_path, text, saves_from_host):
+    assert project(tmp_path, a_dot_py=text).saves_from_host is saves_from_host

@@ -176,3 +176,51 @@ def test_branches_that_all_demand_cuda_ask_for_nothing(tmp_path: Path):
     )
     assert shown(tmp_path, code.format(one=".cuda(args.gpu)"), setup="") == []
     assert {f.rule for f in shown(tmp_path, code.format(one=".eval()"), setup="")} == {"DEV502"}
+
+
+TRAINER = """\
+import torch
+from torch import nn
+
+
+class Trainer:
+    def __init__(self, net):
+        self.net = net{move}
+
+    def resume(self, path):
+        self.net.load_state_dict(torch.load(path))
+
+
+{behind}
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "behind", "said"),
+    [
+        ("", "pass", 1),
+        (".cuda()", "pass", 0),  # another method of its class
+        ("", "def show(x):\n    return x.cuda()", 1),  # some function of a library
+        ("", "def show(x):\n    return x.cuda()\n\n\nif __name__ == '__main__':\n    show(1)", 0),
+    ],
+)
+def test_a_class_or_a_script_that_demands_cuda_finds_the_card_that_saved(
+    tmp_path: Path, move: str, behind: str, said: int
+):
+    found = shown(tmp_path, TRAINER.format(move=move, behind=behind), setup="")
+    assert [finding.rule for finding in found].count("DEV502") == said
+
+
+@pytest.mark.parametrize(
+    ("saves", "said"),
+    [
+        ("", 1),
+        ("torch.save(net.cpu().state_dict(), path)", 0),
+        ("torch.save(net.cpu().state_dict(), path)\n    torch.save(net, path)", 1),
+    ],
+)
+def test_a_project_that_saves_from_the_host_loads_anywhere(tmp_path: Path, saves: str, said: int):
+    save = f"import torch\n\n\ndef save(net, path):\n    print(path)\n    {saves}\n"
+    (tmp_path / "save.py").write_text(save)
+    found = shown(tmp_path, TRAINER.format(move="", behind="pass"), setup="")
+    assert [finding.rule for finding in found].count("DEV502") == said

@@ -47,6 +47,9 @@ def test_what_goes_to_the_current_card_where_the_input_is_on_one_is_mostly_besid
 
 
 KEPT = """\
+DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+
+
 class Seen(nn.Module):
     def __init__(self, device):
         super().__init__()
@@ -65,6 +68,9 @@ class Seen(nn.Module):
     [
         (".to(device)", "rows.append(self.seen)", 0),
         (".to(self.device)", "rows = torch.cat((self.seen, rows[0]))", 0),
+        (".to(device.of_all)", "rows = torch.cat((self.seen, rows[0]))", 0),
+        (".to(DEVICE)", "rows = torch.cat((self.seen, rows[0]))", 0),
+        (".to(device)", "rows = torch.cat((self.seen, rows[0]))", 1),
         (".to(device)", "rows = torch.cat((self.seen, self.fc(x)))", 1),
         ("", "rows.append(self.seen)", 0),
         ("", "x = x + self.seen", 1),

@@ -27,8 +27,10 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "it makes all its tensors on CUDA by default"
     if beside.tells(note, beside.wrapping):
         return "it wraps its model for several cards"
-    if note.kind == "load" and note.function in beside.demanding and _is_for_one_card(unit):
+    if note.kind == "load" and beside.demands_with(unit, note) and _is_for_one_card(unit):
         return "what loads it demands CUDA anyway"
+    if note.kind == "load" and importer is not None and importer.saves_from_host():
+        return "the project brings all that it saves to the host first"
     if importer is not None and importer.needs_cuda(unit.source.path):
         return _BUILT
     if note.kind == "device" and _is_brought_back(note):
@@ -72,6 +74,14 @@ class _Unguarded:
             for note in notes
             if _wraps_for_cards(unit, note) and (not note.guarded or _in_any_case(unit, note))
         }
+
+    def demands_with(self, unit: Unit, load: MentionNote) -> bool:
+        """What a load stands in demands CUDA: its function, another method of its class, or any
+        part of the script."""
+        if load.function in self.demanding or (unit.is_script and self.demanding):
+            return True
+        info = load.function.info if load.function is not None else None
+        return info is not None and any(f is not None and f.info is info for f in self.demanding)
 
     @staticmethod
     def tells(note: MentionNote, functions: set[Function | None]) -> bool:

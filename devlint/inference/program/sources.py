@@ -61,5 +61,8 @@ class Importer(Protocol):
     def chooses_card(self) -> bool:
         """Whether a process of the project makes a card its current one."""
 
+    def saves_from_host(self) -> bool:
+        """Whether the project brings all that it saves to the host first."""
+
     def settings(self, path: str) -> abc.Mapping[str, str]:
         """What may choose a default device for a file's program: their texts by name."""
