@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from devlint.project.uses import RUN, means_its_own, uses_in
+from devlint.project.uses import RUN, Origins, means_its_own, uses_in
 
 MOST = 40  # definitions that are looked at, on the ways to one
 
@@ -122,13 +122,16 @@ class Reaching:
         literal = name.encode()
         for other in self._naming.get(literal, ()):
             text = self._texts[other]
-            if other != file and other.suffix == ".py" and means_its_own(text, literal):
+            if other != file and other.suffix == ".py" and self._means_another(text, literal, file):
                 continue
             for at in uses_in(self._named[other], text, literal, self._is_installed):
                 user, ahead = self._around(other, at), text[max(at - 80, 0) : at]
                 if (other, user) != (file, name) and _DEFINING.search(ahead) is None:
                     is_quoted = _QUOTED.search(ahead) is not None
                     yield (other, user) if user and not is_quoted else None
+
+    def _means_another(self, text: bytes, name: bytes, file: Path) -> bool:
+        return means_its_own(text, name) or self._origins.are_others(text, name, file)
 
     def _around(self, file: Path, at: int) -> str:
         """The definition around a place in a file."""
@@ -159,6 +162,10 @@ class Reaching:
             or (file.name == "__init__.py" and _IMPORT.search(text) is not None)
             for file, text in code
         )
+
+    @cached_property
+    def _origins(self) -> Origins:
+        return Origins(self._texts)
 
     @cached_property
     def _named(self) -> dict[Path, Path]:

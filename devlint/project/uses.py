@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,7 +29,9 @@ TEST = re.compile(r"(^|/)tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 _IMPORT = re.compile(
     rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import)\b[ \t]*(?:\([^)]*\)|[^\n]*)", re.M
 )
-_DOCSTRING = re.compile(rb"(?:\s|#[^\n]*\n)*[rR]?(\"{3}|'{3})(?:.|\n)*?\1")
+_DOCSTRING = re.compile(
+    rb"(?:\A(?:\s|#[^\n]*\n)*|:[ \t]*(?:#[^\n]*)?\n\s*)[rR]?(\"{3}|'{3})(?:.|\n)*?\1"
+)
 _RENAMED = re.compile(rb"[ \t]+as[ \t]+\w")  # whoever uses the import has the other name
 
 _IN_WORDS = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
@@ -42,9 +45,9 @@ def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterato
     elif not TEST.search(file.as_posix()):
         offers = is_installed and file.name == "__init__.py"
         imports = () if offers else _imports(text)
-        said = _docstring(text)
+        said = _docstrings(text)
         for place in places:
-            if place < said:
+            if any(start <= place < end for start, end in said):
                 continue
             in_comment = b"#" in text[text.rfind(b"\n", 0, place) + 1 : place]
             if in_comment:
@@ -55,10 +58,9 @@ def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterato
 
 
 @lru_cache(maxsize=1024)
-def _docstring(text: bytes) -> int:
-    """Where the docstring of a module ends; 0 without one."""
-    found = _DOCSTRING.match(text)
-    return found.end() if found is not None else 0
+def _docstrings(text: bytes) -> tuple[tuple[int, int], ...]:
+    """Where docstrings begin and end: of the module, and of definitions."""
+    return tuple(each.span() for each in _DOCSTRING.finditer(text))
 
 
 @lru_cache(maxsize=1024)
@@ -108,6 +110,53 @@ def _imported(text: bytes) -> frozenset[bytes]:
     """The words of its imports."""
     imports = (each for pattern in (_IMPORTING, _IN_BRACKETS) for each in pattern.findall(text))
     return frozenset(word for each in imports for word in _WORD.findall(each))
+
+
+class Origins:
+    """Where the names come from that the files of a project import from one another."""
+
+    def __init__(self, texts: Mapping[Path, bytes]) -> None:
+        self._texts = texts
+        self._by_stem: defaultdict[bytes, list[Path]] = defaultdict(list)
+        for file in texts:
+            self._by_stem[file.stem.encode()].append(file)
+
+    def are_others(self, text: bytes, name: bytes, file: Path) -> bool:
+        """Whether by a name a file means another's than this one's: it imports something else under
+        that name, or the like of it from a module that defines it, too.
+
+        `from layers.fast import Norm`, `from layers.norm import FastNorm as Norm`
+        """
+        found = _bound_by_imports(text).get(name)
+        if not found or any(text.endswith(b".", 0, at) for at in _whole_words(text, name)):
+            return False
+        return all(
+            original != name or self._defines(module.rpartition(b".")[2], name, file)
+            for module, original in found
+        )
+
+    def _defines(self, stem: bytes, name: bytes, file: Path) -> bool:
+        """Whether a module of another name than the file's defines it."""
+        return stem != file.stem.encode() and any(
+            each.suffix == ".py" and name in _defined(self._texts[each])
+            for each in self._by_stem.get(stem, ())
+        )
+
+
+_FROM = re.compile(rb"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.M)
+_COMMENT = re.compile(rb"#[^\n]*")
+
+
+@lru_cache(maxsize=1024)
+def _bound_by_imports(text: bytes) -> dict[bytes, list[tuple[bytes, bytes]]]:
+    """By each name that `from module import name as other` binds: the modules, and what it is
+    called there."""
+    bound: defaultdict[bytes, list[tuple[bytes, bytes]]] = defaultdict(list)
+    for module, names in _FROM.findall(text):
+        for each in _COMMENT.sub(b"", names).strip(b"()").split(b","):
+            original, _, other = each.strip().partition(b" as ")
+            bound[other.strip() or original].append((module, original))
+    return dict(bound)
 
 
 def texts_of(root: Path) -> dict[Path, bytes]:

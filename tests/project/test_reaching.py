@@ -140,3 +140,25 @@ def test_what_is_known_of_the_way_is_not_looked_for_again(monkeypatch: pytest.Mo
         asked.clear()
         answers(chain(20, end), range(20))
         assert len(asked) < 50
+
+
+@pytest.mark.parametrize(
+    ("use", "reached"),
+    [
+        ("from helpers import Scaler\nScaler()", True),
+        ("from fast import Scaler\nScaler()", False),  # which defines one, too
+        ("from front import Scaler\nScaler()", True),  # it may be handed on there
+        ("from fast import Fast as Scaler\nScaler()", False),
+        ("from helpers import mean as Scaler\nScaler()", False),
+        ("from fast import (\n    Fast,  # the other\n    Scaler,\n)\nScaler()", False),
+        ("from fast import Scaler\nScaler()\nimport helpers\nhelpers.Scaler()", True),
+        ("from fast import Scaler\nfrom helpers import Scaler\nScaler()", True),
+        ('def scale():\n    """As Scaler does."""\nscale()', False),
+        ('def scale(\n    rows,\n):\n    """As Scaler does."""\n    Scaler()\nscale()', True),
+    ],
+)
+def test_an_import_says_whose_name_it_is(use, reached):
+    code = f"from helpers import mean\n{use}\nmean([1])"
+    fast = "class Scaler: pass\nclass Fast: pass"
+    front = "from helpers import *"
+    assert reaches("Scaler", train_dot_py=code, fast_dot_py=fast, front_dot_py=front) is reached
