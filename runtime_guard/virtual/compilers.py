@@ -1,7 +1,6 @@
 """Compilers cannot follow virtual devices.
 
-What a program compiles inside the block runs eagerly, and so does what it compiled before; what
-can only be had compiled (``torch.export``) raises ``UnsupportedVirtually``.
+What a program compiles inside the block runs eagerly, and so does what it compiled before.
 """
 
 from __future__ import annotations
@@ -15,16 +14,12 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-import torch._subclasses.fake_tensor
-import torch.export
-import torch.onnx
 
 from runtime_guard.core.patches import Patches, show_originals
 from runtime_guard.core.torch_internals import function_mode_stack, script_function, script_method
 from runtime_guard.virtual.function_mode import FunctionMode
-from runtime_guard.virtual.machine import UnsupportedVirtually, unsupported
+from runtime_guard.virtual.machine import UnsupportedVirtually
 
-NOT_THERE = "it compiles, for a device that is not there"
 _said: set[str] = set()
 
 
@@ -45,17 +40,6 @@ def patch_compilers(patches: Patches) -> None:
         patches.set(torch.jit, name, _scripted_only(f"torch.jit.{name}", getattr(torch.jit, name)))
     patches.set(script_function, "__call__", _scripted(script_function))
     patches.set(script_method, "__call__", _scripted(script_method))
-    for name in ("init_cuda_context", "init_gpu_context"):  # fake tensors would start the device
-        if hasattr(torch._subclasses.fake_tensor, name):
-            patches.set(torch._subclasses.fake_tensor, name, lambda *device: None)
-    for module, names in ((torch.export, ("export", "draft_export")), (torch.onnx, ("export",))):
-        for name in names:
-            if hasattr(module, name):
-                patches.set(
-                    module,
-                    name,
-                    unsupported(f"{module.__name__}.{name}", NOT_THERE),
-                )
 
 
 def _as_is(target: Any) -> Any:
