@@ -15,11 +15,22 @@ from typing import Any
 
 import torch
 
-from runtime_guard.core.patches import Patches, show_originals
-from runtime_guard.core.torch_internals import function_mode_stack, script_function, script_method
+from runtime_guard.core.patches import Patches, original_of, show_originals
+from runtime_guard.core.torch_internals import (
+    function_mode_stack,
+    script_function,
+    script_method,
+    without_dispatch_modes,
+)
 from runtime_guard.virtual.function_mode import FunctionMode
 from runtime_guard.virtual.machine import UnsupportedVirtually
 
+_READ_CONSTANTS = (
+    "_jit_pass_cse",
+    "_jit_pass_onnx_constant_fold",
+    "_jit_pass_onnx_deduplicate_initializers",
+)
+"""Passes over a graph of TorchScript, by which ``torch.onnx.export`` goes, that look at values."""
 _said: set[str] = set()
 
 
@@ -38,6 +49,9 @@ def patch_compilers(patches: Patches) -> None:
     patches.set(torch.jit, "trace", _trace)
     for name in ("save", "freeze", "optimize_for_inference"):
         patches.set(torch.jit, name, _scripted_only(f"torch.jit.{name}", getattr(torch.jit, name)))
+    for name in _READ_CONSTANTS:
+        if hasattr(torch._C, name):
+            patches.set(torch._C, name, _out_of_sight(getattr(torch._C, name)))
     patches.set(script_function, "__call__", _scripted(script_function))
     patches.set(script_method, "__call__", _scripted(script_method))
 
@@ -113,6 +127,17 @@ def _scripted(kind: Any) -> Callable[..., Any]:
     return call_scripted
 
 
+def _out_of_sight(real: Any) -> Callable[..., Any]:
+    """A pass over a graph, whose operations are none of the program's."""
+
+    @functools.wraps(real)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with without_dispatch_modes():
+            return real(*args, **kwargs)
+
+    return call
+
+
 @contextlib.contextmanager
 def compiled_code_runs_eagerly() -> Iterator[None]:
     """What ``torch.compile`` made before the block is called uncompiled in it."""
@@ -128,6 +153,25 @@ def compiled_code_runs_eagerly() -> Iterator[None]:
     else:
         patches = Patches()
         patches.set(dynamo, "set_eval_frame", lambda callback: None)
+        try:
+            yield
+        finally:
+            patches.undo()
+
+
+@contextlib.contextmanager
+def code_is_traced() -> Iterator[None]:
+    """Within a block that runs what is compiled eagerly: ``torch._dynamo`` traces again."""
+    dynamo: Any = sys.modules["torch._dynamo.eval_frame"]
+    if hasattr(dynamo, "_set_stance"):
+        before = dynamo._set_stance(dynamo.DynamoStance("default"))
+        try:
+            yield
+        finally:
+            dynamo._set_stance(before)
+    else:
+        patches = Patches()
+        patches.set(dynamo, "set_eval_frame", original_of(dynamo, "set_eval_frame"))
         try:
             yield
         finally:

@@ -20,6 +20,7 @@ import torch.export
 
 from runtime_guard.core.device_guards import guards
 from runtime_guard.core.patches import Patches, Replacement, original_of
+from runtime_guard.virtual.compilers import code_is_traced
 from runtime_guard.virtual.function_bodies import OVERRIDE_CHECKS
 from runtime_guard.virtual.machine import unsupported
 
@@ -59,14 +60,17 @@ class _Trace:
     def prepared(self, strict: bool) -> Iterator[None]:
         """In the block a model can be traced; strictly by ``torch._dynamo``, which reads code."""
         _rehearse(strict, self.suspended)
-        known = Patches()
-        if strict:
-            for fact in self.facts:
-                torch.compiler.assume_constant_result(fact)  # type: ignore[no-untyped-call]
-            for owner, name in self.checks:
-                known.set(owner, name, original_of(owner, name))
-        try:
+        if not strict:
             yield
+            return
+        for fact in self.facts:
+            torch.compiler.assume_constant_result(fact)  # type: ignore[no-untyped-call]
+        known = Patches()
+        for owner, name in self.checks:
+            known.set(owner, name, original_of(owner, name))
+        try:
+            with code_is_traced():
+                yield
         finally:
             known.undo()
 

@@ -18,7 +18,6 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 from torch._subclasses import FakeTensorMode  # noqa: E402
 from torch.export import Dim, ExportedProgram  # noqa: E402
-from torch.export.passes import move_to_device_pass  # noqa: E402
 from torch.func import grad, vmap  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
 
@@ -31,7 +30,10 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore"),
 ]
 CPU, CUDA0, CUDA1 = torch.device("cpu"), torch.device("cuda:0"), torch.device("cuda:1")
-ON_TWO = r"at least two devices, cuda:0 and cpu|Tensor device mismatch"
+MIXED = r"two( different)? devices|Tensor device mismatch"
+recent = pytest.mark.skipif(
+    not hasattr(torch, "accelerator"), reason="torch.export is a prototype before torch 2.6"
+)
 
 
 @pytest.fixture(autouse=True)
@@ -74,6 +76,7 @@ def named_in(graph):
     return [str(node.kwargs["device"]) for node in graph.nodes if "device" in node.kwargs]
 
 
+@recent
 class TestExports:
     def test_a_program_of_cards_computes_what_the_host_does(self, strict):
         net, x = Net(), torch.randn(2, 4)
@@ -102,7 +105,7 @@ class TestExports:
         for forward in (factory, attribute):
             net = model_of(forward)
             net.plain = torch.ones(3)
-            with pytest.raises(RuntimeError, match=ON_TWO):
+            with pytest.raises(RuntimeError, match=MIXED):
                 torch.export.export(net, (torch.ones(2, 4).cuda(),), strict=strict)
 
     def test_an_input_on_another_device_raises_in_the_trace(self, strict):
@@ -111,7 +114,7 @@ class TestExports:
             (Net().cuda(), torch.ones(2, 4)),
             (Net().to("cuda:1"), torch.ones(2, 4).cuda()),
         ):
-            with pytest.raises(RuntimeError, match=r"at least two devices|Tensor device mismatch"):
+            with pytest.raises(RuntimeError, match=MIXED):
                 torch.export.export(net, (x,), strict=strict)
 
     def test_a_program_stays_on_its_device(self, strict):
@@ -136,11 +139,12 @@ class TestExports:
             program.module()(torch.ones(2))
 
     def test_a_program_is_moved_by_the_pass_for_it(self):
+        passes = pytest.importorskip("torch.export.passes")
         net, x = Net(), torch.randn(2, 4)
         expected = net(x)
         program = torch.export.export(net.cuda(), (x.cuda(),))
         for target in ("cuda:1", "cpu"):
-            moved = move_to_device_pass(copy.deepcopy(program), target).module()
+            moved = passes.move_to_device_pass(copy.deepcopy(program), target).module()
             assert moved(x.to(target)).device == torch.device(target)
             assert torch.equal(moved(x.to(target)).cpu(), expected)
             with pytest.raises(RuntimeError, match="mat1 is on cuda:0, different"):
@@ -267,6 +271,7 @@ class TestExports:
         assert torch.equal(torch.get_rng_state(), before)
 
 
+@recent
 def test_afterwards_torch_is_what_it_was_and_its_tables_have_no_stand_ins():
     """In a process of its own, in which nothing was traced before."""
     program = """
@@ -285,6 +290,8 @@ def test_afterwards_torch_is_what_it_was_and_its_tables_have_no_stand_ins():
             y = x + 1 if torch.cuda.is_available() else x - 1
             return torch.nn.functional.layer_norm(y, (2,)) + torch.ones(2, device=x.device)
 
+        with FakeTensorMode():
+            pass  # replaces the guard of CUDA for good, in a build for CUDA
         before, guards = shown(), list(device_guards.guards())
         with virtual_devices("cuda"):
             for strict in (True, False):
@@ -307,6 +314,12 @@ def test_afterwards_torch_is_what_it_was_and_its_tables_have_no_stand_ins():
 
 
 class TestOnnx:
+    @pytest.fixture(autouse=True)
+    def autocast(self):
+        """The exporter switches autocast's cache off, and leaves it so where the trace raises."""
+        yield
+        torch.set_autocast_cache_enabled(True)
+
     def test_a_tensor_of_the_host_raises_in_the_trace(self):
         net = model_of(lambda self, x: self.layer(x) + torch.ones(3))
         with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu"):
@@ -333,7 +346,7 @@ class TestFakes:
             result = layer(torch.ones(2, 4, device="cuda:1"))
             assert mode.from_tensor(torch.ones(2).cuda()).device == CUDA0
             assert torch.as_tensor(torch.ones(2), device="cuda").device == CUDA0
-            with pytest.raises(RuntimeError, match="at least two devices, cpu and cuda:1"):
+            with pytest.raises(RuntimeError, match=MIXED):
                 layer(torch.ones(2, 4))
         assert result.device == CUDA1
         assert result.grad_fn is not None
@@ -401,7 +414,7 @@ class TestGraphs:
 
     def test_mixed_devices_raise_in_the_trace(self):
         for tracing in ("real", "fake"):
-            with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu"):
+            with pytest.raises(RuntimeError, match=MIXED):
                 make_fx(lambda x: x + torch.ones(3), tracing_mode=tracing)(torch.ones(3).cuda())
 
 
