@@ -92,6 +92,13 @@ class Patches:
         return undone
 
 
+def original_of(owner: Any, name: str) -> Any:
+    """What ``owner.name`` (of a module or class) is where nothing replaces it."""
+    with _lock:
+        attribute = _replaced.get((id(owner), name))
+        return vars(owner)[name] if attribute is None else attribute.original
+
+
 def show_originals() -> Callable[[], None]:
     """Put back every replaced attribute for a moment; the returned function undoes that."""
     with _lock:

@@ -17,6 +17,7 @@ The modules:
     streams, generators, data_parallel: and what they make
     tensor_patches, storages, autograd: tensors past the hooks, what is below and behind them
     torch_imports, stand_ins, compilers, profiler: what has to be told that it is on such a machine
+    fakes, exports, graphs: tensors without values, and programs that are taken down
     interprocess: tensors that go to other processes
     process_groups, collectives, communicators: NCCL by means of gloo, each rank on its own card
 """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -18,7 +18,13 @@ from runtime_guard.virtual.device_properties import device_name, properties
 from runtime_guard.virtual.generators import state_on_host, virtual_generator
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsupported
 from runtime_guard.virtual.memory_figures import memory_api
-from runtime_guard.virtual.streams import VirtualEvent, VirtualStream, default_stream, synchronized
+from runtime_guard.virtual.streams import (
+    StreamContext,
+    VirtualEvent,
+    VirtualStream,
+    default_stream,
+    synchronized,
+)
 
 UNSUPPORTED = (
     "caching_allocator_alloc",
@@ -197,11 +203,6 @@ def _streams(machine: Machine, kind: str, index: Index) -> dict[str, Any]:
         index(device)
         synchronized(f"torch.{kind}.synchronize")
 
-    @contextlib.contextmanager
-    def stream_context(stream: Any) -> Iterator[None]:
-        with contextlib.nullcontext() if stream is None else stream:
-            yield
-
     def current_stream(device: Any = None) -> Any:
         at = index(device)
         return machine.current_stream(kind, at) or default_stream(stream_type, at)
@@ -216,8 +217,8 @@ def _streams(machine: Machine, kind: str, index: Index) -> dict[str, Any]:
         "Stream": stream_type,
         "ExternalStream": lambda stream_ptr, device=None, **_: stream_type(device),
         "Event": VirtualEvent,
-        "stream": stream_context,
-        "StreamContext": stream_context,
+        "stream": StreamContext,
+        "StreamContext": StreamContext,
         "set_stream": set_stream,
         "current_stream": current_stream,
         "default_stream": lambda device=None: default_stream(stream_type, index(device)),

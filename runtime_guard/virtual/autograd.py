@@ -9,9 +9,11 @@ import torch
 
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.torch_internals import (
+    FAKE,
     disable_torch_function,
     function_mode_count,
     function_mode_stack,
+    is_tracing,
     push_saved_tensors_hooks,
 )
 from runtime_guard.virtual import gradient_checks
@@ -74,6 +76,8 @@ def patch_backward(patches: Patches, machine: Machine) -> None:
 
     @functools.wraps(real)
     def make_grads(outputs: Any, grads: Any, *args: Any, **kwargs: Any) -> Any:
+        if is_tracing(FAKE):
+            gradient_checks.refuse_fakes(machine, outputs)
         made = real(outputs, grads, *args, **kwargs)
         with disable_torch_function():
             return tuple(

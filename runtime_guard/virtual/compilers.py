@@ -1,7 +1,6 @@
 """Compilers cannot follow virtual devices.
 
-What a program compiles inside the block runs eagerly, and so does what it compiled before; what
-can only be had compiled (``torch.export``) raises ``UnsupportedVirtually``.
+What a program compiles inside the block runs eagerly, and so does what it compiled before.
 """
 
 from __future__ import annotations
@@ -15,16 +14,23 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-import torch._subclasses.fake_tensor
-import torch.export
-import torch.onnx
 
-from runtime_guard.core.patches import Patches, show_originals
-from runtime_guard.core.torch_internals import function_mode_stack, script_function, script_method
+from runtime_guard.core.patches import Patches, original_of, show_originals
+from runtime_guard.core.torch_internals import (
+    function_mode_stack,
+    script_function,
+    script_method,
+    without_dispatch_modes,
+)
 from runtime_guard.virtual.function_mode import FunctionMode
-from runtime_guard.virtual.machine import UnsupportedVirtually, unsupported
+from runtime_guard.virtual.machine import UnsupportedVirtually
 
-NOT_THERE = "it compiles, for a device that is not there"
+_READ_CONSTANTS = (
+    "_jit_pass_cse",
+    "_jit_pass_onnx_constant_fold",
+    "_jit_pass_onnx_deduplicate_initializers",
+)
+"""Passes over a graph of TorchScript, by which ``torch.onnx.export`` goes, that look at values."""
 _said: set[str] = set()
 
 
@@ -43,19 +49,11 @@ def patch_compilers(patches: Patches) -> None:
     patches.set(torch.jit, "trace", _trace)
     for name in ("save", "freeze", "optimize_for_inference"):
         patches.set(torch.jit, name, _scripted_only(f"torch.jit.{name}", getattr(torch.jit, name)))
+    for name in _READ_CONSTANTS:
+        if hasattr(torch._C, name):
+            patches.set(torch._C, name, _out_of_sight(getattr(torch._C, name)))
     patches.set(script_function, "__call__", _scripted(script_function))
     patches.set(script_method, "__call__", _scripted(script_method))
-    for name in ("init_cuda_context", "init_gpu_context"):  # fake tensors would start the device
-        if hasattr(torch._subclasses.fake_tensor, name):
-            patches.set(torch._subclasses.fake_tensor, name, lambda *device: None)
-    for module, names in ((torch.export, ("export", "draft_export")), (torch.onnx, ("export",))):
-        for name in names:
-            if hasattr(module, name):
-                patches.set(
-                    module,
-                    name,
-                    unsupported(f"{module.__name__}.{name}", NOT_THERE),
-                )
 
 
 def _as_is(target: Any) -> Any:
@@ -129,6 +127,17 @@ def _scripted(kind: Any) -> Callable[..., Any]:
     return call_scripted
 
 
+def _out_of_sight(real: Any) -> Callable[..., Any]:
+    """A pass over a graph, whose operations are none of the program's."""
+
+    @functools.wraps(real)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with without_dispatch_modes():
+            return real(*args, **kwargs)
+
+    return call
+
+
 @contextlib.contextmanager
 def compiled_code_runs_eagerly() -> Iterator[None]:
     """What ``torch.compile`` made before the block is called uncompiled in it."""
@@ -144,6 +153,25 @@ def compiled_code_runs_eagerly() -> Iterator[None]:
     else:
         patches = Patches()
         patches.set(dynamo, "set_eval_frame", lambda callback: None)
+        try:
+            yield
+        finally:
+            patches.undo()
+
+
+@contextlib.contextmanager
+def code_is_traced() -> Iterator[None]:
+    """Within a block that runs what is compiled eagerly: ``torch._dynamo`` traces again."""
+    dynamo: Any = sys.modules["torch._dynamo.eval_frame"]
+    if hasattr(dynamo, "_set_stance"):
+        before = dynamo._set_stance(dynamo.DynamoStance("default"))
+        try:
+            yield
+        finally:
+            dynamo._set_stance(before)
+    else:
+        patches = Patches()
+        patches.set(dynamo, "set_eval_frame", original_of(dynamo, "set_eval_frame"))
         try:
             yield
         finally:

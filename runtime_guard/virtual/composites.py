@@ -74,6 +74,18 @@ def refuse_if_apart(
         raise RuntimeError(with_explanation(sentence, explanation, rule_for(tensors)))
 
 
+def assert_metadata(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> None:
+    """``_assert_tensor_metadata``, by which an exported program holds its tensors to their devices.
+
+    The sentence is that of ``_assert_match`` in ``ATen/native/TensorProperties.cpp``.
+    """
+    device = kwargs.pop("device", None)
+    found = moves.device_of(args[0])
+    if device is not None and mode.machine.parse(device) != found:
+        raise RuntimeError(f"Tensor device mismatch! Expected: {device}, Got: {found}")
+    func(*args, **kwargs)
+
+
 def recurrent(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``_VF.lstm`` and the other layers: input, hidden state and weights live together.
 
@@ -172,14 +184,15 @@ def pad_packed(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any
 
 
 def flex(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
-    """The operator of ``flex_attention``: autograd traces it, on the devices that PyTorch knows."""
-    trained = any(t.requires_grad for t in tensors_of([*args, *kwargs.values()]))
-    if trained and torch.is_grad_enabled():
-        raise UnsupportedVirtually(
-            "flex_attention with gradients on virtual devices: it compiles, for a device that is "
-            "not there"
-        )
-    return mode.run(func, args, kwargs)
+    """The operator of ``flex_attention``: what it is made of, which autograd follows by itself.
+
+    PyTorch's own gradient is of a graph that it draws on fake tensors, by autograd of a card that
+    is there; and what the score's function captures has one only if a compiler has found it.
+    """
+    with mode.in_sight():
+        made_of = func.py_kernels[torch._C.DispatchKey.CompositeExplicitAutograd]
+        result, logsumexp, maxima = made_of(*args, **kwargs)
+    return result, logsumexp, maxima.detach()
 
 
 def scaled_dot_product(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:

@@ -18,7 +18,7 @@ import torch.nn.parallel._functions
 import torch.nn.parallel.comm
 import torch.utils.dlpack
 
-from runtime_guard.core import inheritance
+from runtime_guard.core import device_guards, inheritance
 from runtime_guard.core.memory import install_meters
 from runtime_guard.core.patches import Patches, show_originals
 from runtime_guard.core.torch_internals import (
@@ -37,6 +37,8 @@ from runtime_guard.virtual.autograd import (
     patch_saved_tensors,
 )
 from runtime_guard.virtual.compilers import compiled_code_runs_eagerly, patch_compilers
+from runtime_guard.virtual.exports import patch_exports
+from runtime_guard.virtual.fakes import patch_fakes
 from runtime_guard.virtual.function_bodies import override_checks
 from runtime_guard.virtual.handlers import build_handlers
 from runtime_guard.virtual.hook_stacks import ThreadHooks, is_hooked
@@ -204,6 +206,8 @@ class _Installed:
             self.end_sharing()
             _entered.remove(self.machine)
             install_meters(_entered[-1].meters if _entered else {})
+            if not _entered:
+                device_guards.take_back()
             self.machine.set_sync_debug_mode(0)
             self.machine.over = True
             if changed:
@@ -267,6 +271,8 @@ class _Installed:
         patch_backward(patches, machine)
         patch_hooks(patches)
         patch_compilers(patches)
+        patch_fakes(patches, machine)
+        patch_exports(patches, self._suspended)
         if "cuda" in machine.counts:
             patch_process_groups(patches)
             patch_management(patches, machine)

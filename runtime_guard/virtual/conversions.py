@@ -94,6 +94,15 @@ def to_copy(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     )
 
 
+def to_overload(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``aten.to.device`` and the other overloads, as an exported program calls them."""
+    names = (argument.name for argument in func._schema.arguments)
+    named = dict(zip(names, args, strict=False)) | kwargs
+    for option in ("layout", "pin_memory"):
+        named.pop(option, None)
+    return to(mode, func, (named.pop("self"),), named)
+
+
 def move_method(kind: str) -> Handler:
     """``Tensor.cuda`` and its siblings."""
 

@@ -18,13 +18,13 @@ from runtime_guard.core.torch_internals import (
     FAKE,
     custom_operators,
     disable_torch_function,
-    flex_attention,
     function_mode_count,
     is_tracing,
 )
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import copy_into, is_move, move_below
+from runtime_guard.virtual.graphs import draw_on
 from runtime_guard.virtual.meetings import meet
 from runtime_guard.virtual.races import Watch
 from runtime_guard.virtual.refusals import (
@@ -39,8 +39,6 @@ __tracebackhide__ = True  # pytest shows the user's frames only
 
 _Tensor = torch.Tensor
 _Parameter = torch.nn.Parameter
-_FILL = torch.ops.aten.uniform_.default
-"""Of a fake tensor PyTorch makes a copy of it, which needs a driver."""
 
 
 class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
@@ -95,7 +93,7 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
         """Let tensors that wrap others answer, with both hooks on what they call."""
         if any(t.__module__.startswith("torch._sub") for t in types):
             # fake and functional tensors have no values
-            return args[0] if func is _FILL else func(*args, **kwargs)
+            return func(*args, **kwargs)
         if any(t.__module__.startswith("torch.distributed") for t in types):
             return NotImplemented  # DTensor is dispatched in C++, and hands its parts back to us
         with self.in_sight():
@@ -112,12 +110,7 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
             yield
 
     def _higher_order(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Run a higher-order operator, what it is made of or what it calls in sight."""
-        if func is flex_attention:
-            with self.in_sight():
-                return func.py_kernels[torch._C.DispatchKey.CompositeExplicitAutograd](
-                    *args, **kwargs
-                )
+        """Run a higher-order operator, what it calls in sight."""
 
         def shown(value: Any) -> Any:
             if not callable(value) or isinstance(value, torch.Tensor):
@@ -204,8 +197,10 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
         if plan.sync is not None and first.device is not CPU:
             wait(self.function_mode, plan, first.device, args, kwargs)
         if tags_results and not (plan.copies and moves.moving.active):
-            if plan.chooses_device and result.is_meta:
-                return result
+            if plan.chooses_device:
+                if result.is_meta:
+                    return result
+                draw_on(result, first.device)
             if type(result) is _Tensor:
                 try:
                     storage = result.untyped_storage()
@@ -233,6 +228,7 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
             placement = None if is_tracing(FAKE) else self._composite_placement()
             on_meta = isinstance(result, torch.Tensor) and result.is_meta
             if placement is not None and not on_meta:
+                draw_on(result, placement.device)
                 tag_results(result, placement, plan)
             return result
         if treatment is Treatment.SET:

@@ -10,17 +10,14 @@ from runtime_guard.core.memory import meter_of
 from runtime_guard.core.placement import CPU, Placement, placement_of, tag
 from runtime_guard.core.sites import user_site
 from runtime_guard.core.torch_internals import (
-    PROXY,
     default_device_context,
     disable_torch_function,
     function_mode_at,
     function_mode_count,
-    is_tracing,
 )
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.function_mode import Args, FunctionMode, Kwargs
-from runtime_guard.virtual.machine import UnsupportedVirtually
 from runtime_guard.virtual.refusals import check_generator
 
 __tracebackhide__ = True  # pytest shows the user's frames only
@@ -86,10 +83,6 @@ def factory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         check_generator(generator, target, func)
     if target.type != "meta":
         pinned = kwargs.pop("pin_memory", False)
-        if virtual and is_tracing(PROXY):
-            raise UnsupportedVirtually(
-                f"make_fx on virtual devices: {name_of(func)} would be traced on the host"
-            )
         if pinned and virtual:
             raise RuntimeError("Only dense CPU tensors can be pinned")
         if virtual or kwargs.get("device") is not None or default_device(mode) is not None:

@@ -19,7 +19,7 @@ from runtime_guard.core.torch_internals import (
     function_mode_stack,
 )
 
-_OVERRIDE_CHECKS = frozenset(
+OVERRIDE_CHECKS = frozenset(
     {"has_torch_function", "has_torch_function_unary", "has_torch_function_variadic"}
 )
 DEVICE_KEYWORDS = ("device", "generator", "pin_memory")
@@ -36,7 +36,7 @@ class _LiveGlobals(dict[str, Any]):
         super().__init__()
         self._globals = globals_
         self["__builtins__"] = globals_.get("__builtins__", __builtins__)
-        for name in _OVERRIDE_CHECKS:
+        for name in OVERRIDE_CHECKS:
             if name in globals_:
                 self[name] = _never
 
@@ -90,7 +90,7 @@ def override_checks(module: Any, handlers: Iterable[Any]) -> dict[str, Callable[
 
     return {
         name: check(getattr(module, name), name == "has_torch_function")
-        for name in _OVERRIDE_CHECKS
+        for name in OVERRIDE_CHECKS
         if hasattr(module, name)
     }
 
@@ -125,8 +125,8 @@ def body_of(func: Any) -> Any | None:
         body = None
         closure = _closure_of_body(func)
         if closure is not func.__closure__ or (
-            _OVERRIDE_CHECKS.intersection(func.__code__.co_names)
-            and _OVERRIDE_CHECKS.intersection(func.__globals__)
+            OVERRIDE_CHECKS.intersection(func.__code__.co_names)
+            and OVERRIDE_CHECKS.intersection(func.__globals__)
         ):
             body = python_types.FunctionType(
                 func.__code__,
@@ -171,7 +171,7 @@ def _code_asks(code: Any, globals_: dict[str, Any], handled: frozenset[str]) -> 
             return True  # the names of keywords
         if isinstance(constant, python_types.CodeType) and _code_asks(constant, globals_, handled):
             return True
-    names = set(code.co_names) - _OVERRIDE_CHECKS - {"handle_torch_function"}
+    names = set(code.co_names) - OVERRIDE_CHECKS - {"handle_torch_function"}
     called = (globals_.get(name) or getattr(torch, name, None) for name in names)
     return any(
         asks_about_devices(function, handled)

@@ -47,6 +47,11 @@ Args = tuple[Any, ...]
 Kwargs = dict[str, Any]
 Handler = Callable[["FunctionMode", Any, Args, Kwargs], Any]
 
+_tensor: Any = torch.Tensor
+_KNOW_FAKES = frozenset({torch.device, _tensor.to, _tensor.cuda, _tensor.xpu})
+"""Functions whose handlers answer for fake tensors, too."""
+_TAKE_THERE = frozenset({torch.as_tensor, torch.asarray})
+"""Those of which C++ asks the card for the index that ``device=`` lacks."""
 _UNKNOWN: Any = object()
 _PLAIN: set[tuple[type, ...]] = {()}
 """Tensor types that were found to have no ``__torch_function__`` of their own."""
@@ -115,8 +120,8 @@ class FunctionMode(FunctionHook):
             return self._ask_subclasses(func, types, args, kwargs or {})
         handler = self.handlers.get(func)
         if handler is not None:
-            if is_tracing(FAKE):  # its tensors have devices of their own, and no values
-                return func(*args, **kwargs) if kwargs else func(*args)
+            if func not in _KNOW_FAKES and is_tracing(FAKE):
+                return self._among_fakes(func, args, kwargs or {})
             return handler(self, func, args, dict(kwargs) if kwargs else {})
         kind = type(func)
         if kind in IN_CPP:
@@ -164,7 +169,7 @@ class FunctionMode(FunctionHook):
         """A call with ``device=``, ``generator=`` or ``pin_memory=`` that no handler knows."""
         machine = self.machine
         if is_tracing(FAKE):
-            return func(*args, **kwargs)
+            return self._among_fakes(func, args, kwargs)
         requested = kwargs.get("device")
         if requested is not None and _is_for_parts(func):
             requested = kwargs["device"] = None  # where the part is: C++ means to stay there
@@ -183,6 +188,13 @@ class FunctionMode(FunctionHook):
         if pinned and isinstance(result, torch.Tensor):
             result = moves.pin(result)
         return result
+
+    def _among_fakes(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call with fake tensors, which have devices of their own, and no values."""
+        device = kwargs.get("device")
+        if type(device) is int or (device is not None and func in _TAKE_THERE):
+            kwargs = {**kwargs, "device": self.machine.parse(device)}
+        return func(*args, **kwargs)
 
     def enter(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call a Python function of torch with this mode active in its body."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -13,10 +13,20 @@ from runtime_guard.core.torch_internals import disable_torch_function
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
-from runtime_guard.virtual.machine import Machine
+from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.moves import device_of, move
 
 __tracebackhide__ = True  # pytest shows the user's frames only
+
+
+def refuse_fakes(machine: Machine, outputs: Iterable[Any]) -> None:
+    """Refuse a backward pass of fake tensors that are on an accelerator."""
+    for output in outputs:
+        if isinstance(output, torch.Tensor) and machine.is_virtual(output.device):
+            raise UnsupportedVirtually(
+                "gradients of fake tensors on virtual devices: the engine of autograd asks for the "
+                f"{output.device.type} device, which is not there"
+            )
 
 
 def root_gradient(machine: Machine, position: int, output: Any, grad: Any) -> Any:

@@ -53,6 +53,8 @@ def build_handlers() -> dict[Any, Handler]:
     table[tensor.new] = factories.new
     table[tensor.to] = conversions.to
     table[copy_below] = conversions.to_copy
+    for overload in ("device", "dtype", "dtype_layout", "other"):
+        table[getattr(torch.ops.aten.to, overload)] = conversions.to_overload
     table[nn_in_cpp._parse_to] = conversions.parse_module_to
     table[tensor.cuda] = conversions.move_method("cuda")
     table[tensor.xpu] = conversions.move_method("xpu")
@@ -106,6 +108,7 @@ def build_handlers() -> dict[Any, Handler]:
     if flex_attention is not None:  # since torch 2.5
         table[flex_attention] = composites.flex
     table[torch.device] = _named_device
+    table[torch.ops.aten._assert_tensor_metadata.default] = composites.assert_metadata
     table[torch.ctc_loss] = composites.ctc_loss
     table[nn_in_cpp.one_hot] = composites.one_hot
     table[torch.tensor_split] = table[tensor.tensor_split] = composites.tensor_split

@@ -22,7 +22,7 @@ from runtime_guard.core.placement import (
 )
 from runtime_guard.core.sites import Stack, nearest, thrown_away_at, user_site, user_stack
 from runtime_guard.core.torch_internals import (
-    PROXY,
+    FAKE,
     copy_below,
     disable_torch_function,
     is_tracing,
@@ -33,7 +33,8 @@ from runtime_guard.core.torch_internals import (
 from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.module_moves import moves_a_module
-from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
+from runtime_guard.virtual.graphs import draw_on
+from runtime_guard.virtual.machine import Machine
 from runtime_guard.virtual.races import Watch
 
 __tracebackhide__ = True  # pytest shows the user's frames only
@@ -109,6 +110,9 @@ def move(
         options["dtype"] = dtype
     if memory_format is not None:
         options["memory_format"] = memory_format
+    if is_tracing(FAKE):
+        faked: torch.Tensor = _to(tensor, target, non_blocking=non_blocking, **options)
+        return faked
     placement = placement_of(tensor)
     source = placement.device if placement is not None else intern_device(real_device(tensor))
     if target is None or target is source:
@@ -128,15 +132,12 @@ def move(
             "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() "
             "instead of torch.nn.Module.to() when moving module from meta to a different device."
         )
-    if is_tracing(PROXY):
-        raise UnsupportedVirtually(
-            f"make_fx on virtual devices: {what} would be traced on the host"
-        )
     refuse_dtype(dtype or tensor.dtype, target)
     if wraps_others(tensor):
         del options["copy"]
         return _move_wrapper(tensor, target, non_blocking, options)
     result = _copied(tensor, options)
+    draw_on(result, target)
     watched = _arrived(machine, tensor, result, source, target, what, non_blocking)
     if result.grad_fn is not None:
         result.grad_fn.register_hook(_GradientBack(machine, source, 0))
@@ -390,6 +391,7 @@ def gradient_goes_back(
 def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:
     """Tag what a factory made on ``device``."""
     refuse_dtype(tensor.dtype, device)
+    draw_on(tensor, device)
     tag(tensor, Placement(device, user_site()))
     if Watch.current is not None:
         Watch.current.made(tensor, "factory")

@@ -166,6 +166,21 @@ class VirtualStream:
         return f"<virtual stream {self.stream_id} on {self.device}>"
 
 
+class StreamContext:
+    """``torch.cuda.stream(s)``: makes a stream current for a block; ``None`` does nothing."""
+
+    def __init__(self, stream: VirtualStream | None) -> None:
+        self.stream = stream
+
+    def __enter__(self) -> None:
+        if self.stream is not None:
+            self.stream.__enter__()
+
+    def __exit__(self, *_: object) -> None:
+        if self.stream is not None:
+            self.stream.__exit__()
+
+
 def default_stream(stream_type: type[VirtualStream], index: int) -> VirtualStream:
     """The stream that a device has without being asked for one."""
     stream = stream_type(index)

@@ -12,7 +12,13 @@ import torch.utils.dlpack
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.placement import CPU, Placement, intern_device, placement_of, tag
 from runtime_guard.core.sites import user_site
-from runtime_guard.core.torch_internals import as_subclass, disable_torch_function, real_device
+from runtime_guard.core.torch_internals import (
+    FAKE,
+    as_subclass,
+    disable_torch_function,
+    is_tracing,
+    real_device,
+)
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.races import record_stream
@@ -31,6 +37,8 @@ def patch_origins(patches: Patches) -> None:
         @functools.wraps(make)
         def made_here(*args: Any, **kwargs: Any) -> torch.Tensor:
             tensor = make(*args, **kwargs)
+            if is_tracing(FAKE):
+                return tensor
             with disable_torch_function():
                 if placement_of(tensor) is None and real_device(tensor).type == "cpu":
                     tag(tensor, Placement(CPU, user_site()))
@@ -105,7 +113,7 @@ def patch_wrappers(patches: Patches, machine: Machine) -> None:
         positional = len(args) > _WRAPPED_DEVICE
         requested = args[_WRAPPED_DEVICE] if positional else options.get("device")
         target = machine.parse(requested) if requested is not None else CPU
-        if not machine.is_virtual(target):
+        if not machine.is_virtual(target) or is_tracing(FAKE):
             return real(cls, *args, **options)  # type: ignore[no-any-return]
         if positional:
             args = (*args[:_WRAPPED_DEVICE], CPU, *args[_WRAPPED_DEVICE + 1 :])

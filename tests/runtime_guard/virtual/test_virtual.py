@@ -1171,8 +1171,7 @@ class TestLimitsSayThemselves:
             lambda: torch.cuda.make_graphed_callables(nn.Linear(1, 1), ()),
             torch.cuda.temperature,
             torch.cuda.Event().ipc_handle,
-            lambda: torch.export.export(nn.Linear(1, 1), (torch.ones(1, 1),)),
-            lambda: torch.onnx.export(nn.Linear(1, 1), (torch.ones(1, 1),), "out.onnx"),
+            getattr(torch.export, "draft_export", torch.cuda.CUDAGraph),  # since torch 2.7
         ):
             with pytest.raises(UnsupportedVirtually, match="virtual devices"):
                 ask()
@@ -1256,22 +1255,8 @@ class TestLimitsSayThemselves:
         assert flex.flex_attention(q, q, q, block_mask=mask).device == CUDA0
         with pytest.raises(RuntimeError, match="indices should be either on cpu"):
             flex.flex_attention(q, q, q, score_mod=lambda s, b, h, i, j: s + bias[i])
-        with pytest.raises(UnsupportedVirtually, match="flex_attention with gradients"):
-            flex.flex_attention(q.clone().requires_grad_(), q, q)
         picked = torch.cond(q.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (q,))
         assert picked.device == CUDA0
-
-    def test_tracers(self):
-        from torch._subclasses import FakeTensorMode
-        from torch.fx.experimental.proxy_tensor import make_fx
-
-        with FakeTensorMode():
-            assert torch.ones(2, device="cuda:1").device == CUDA1
-        x = torch.ones(2, device="cuda")
-        assert make_fx(lambda x: x * 2)(x)(x).device == CUDA0
-        for body in (lambda x: x + torch.ones(2, device="cuda"), lambda x: x.cpu()):
-            with pytest.raises(UnsupportedVirtually, match="make_fx"):
-                make_fx(body)(x)
 
     def test_losses_that_move_their_lengths_themselves(self):
         loss = F.ctc_loss(
