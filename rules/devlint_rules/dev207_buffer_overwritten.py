@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import libcst as cst
+
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts, PlainAttribute
+from devlint.inference.syntax.text import called_name, every
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.attributes import assignment, attribute_trace
@@ -18,8 +21,9 @@ from devlint_rules.helpers.rewrites import (
     factory_of,
     in_file,
     takes_device,
+    text_of,
 )
-from devlint_rules.helpers.scopes import is_bound
+from devlint_rules.helpers.scopes import function_around, is_bound
 from devlint_rules.helpers.wording import is_host
 
 
@@ -50,11 +54,35 @@ def _advice(facts: Facts, fact: PlainAttribute, fix: tuple[Replacement, ...]) ->
     return f"change it in place, if its shape stays (`{own}.zero_()`, `.copy_(…)`), or {anew}"
 
 
+def _is_registered_here(facts: Facts, fact: PlainAttribute) -> bool:
+    """The method registers it itself, and rebinds it where it was made: `self.rate = Parameter(x)`,
+    and then `self.rate = self.rate.clamp(0, 1)`."""
+    method = function_around(facts, fact.site.node)
+    if method is None:
+        return False
+    own = f"self.{fact.attribute}"
+    parameters = (
+        text_of(target.target)
+        for each in every(method.body, cst.Assign)
+        if isinstance(each.value, cst.Call) and called_name(each.value) == "Parameter"
+        for target in each.targets
+    )
+    registered = (
+        each.args[0].value
+        for each in every(method.body, cst.Call)
+        if called_name(each) in ("register_buffer", "register_parameter") and each.args
+    )
+    names = (each.evaluated_value for each in registered if isinstance(each, cst.SimpleString))
+    return own in parameters or fact.attribute in names
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.plain_attributes:
         if not fact.overwrites or fact.excused or fact.of_modules or fact.method == "__init__":
             continue
         if not fact.operand.by_default and not is_host(fact.operand.placement):
+            continue
+        if _is_registered_here(facts, fact):
             continue
         assumed = (
             assume(AssumptionKind.MODULE_IS_MOVED, fact.site, "the module was moved before")

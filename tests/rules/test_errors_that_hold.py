@@ -916,3 +916,72 @@ class Noise{base}:
 def test_an_object_that_is_called_with_a_sample_is_for_data_on_the_host(base, method, given, count):
     code = TRANSFORM.format(base=base, method=method, given=given)
     assert len(said(code, "DEV102")) == count
+
+
+RATES = """
+class Leaky(nn.Module):
+    def __init__(self):
+        super().__init__()
+        {made}
+
+    def keep(self):
+        {kept}
+        self.rate = torch.ones(3)
+
+    def forward(self, x):
+        return x * self.rate
+"""
+
+
+@pytest.mark.parametrize("made", ["self.register_buffer('rate', torch.zeros(3))"])
+@pytest.mark.parametrize("other", ["pass", "self.rate = nn.Parameter(torch.zeros(3))"])
+def test_a_method_rebinds_where_it_was_made_what_it_registers_itself(made, other):
+    assert len(said(RATES.format(made=made, kept="pass"), "DEV207")) == 1
+    kept = made if other == "pass" else other
+    assert not said(RATES.format(made=made, kept=kept), "DEV207")
+
+
+MEASURE = """
+class Measure:
+    def __init__(self, {name}: torch.Tensor):
+        self.{name} = {name}
+
+
+def place(measure: Measure):
+    measure.{name}.cuda()
+    return measure.{name}.mean(dim=1)
+"""
+
+
+@pytest.mark.parametrize(("name", "count"), [("loss_fn", 0), ("criterion", 0), ("weights", 1)])
+def test_what_is_called_like_a_function_moves_in_place(name, count):
+    assert len(said(MEASURE.format(name=name), "DEV201")) == count
+
+
+DRAW = """
+def draw(model, count, device=None):
+    if device is None:
+        device = {own}
+    return torch.zeros(count, device=device)
+
+
+def noise(model, count, device=None):
+    return draw(model={given}, count=count) + torch.ones(count, device=device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "count"),
+    [
+        ("next(model.parameters()).device", "model", 0),
+        ('"cpu"', "model", 1),
+    ],
+)
+def test_a_callee_may_take_the_device_of_the_module_that_it_is_handed(own, given, count):
+    assert len(said(DRAW.format(own=own, given=given), "DEV107")) == count
+
+
+@pytest.mark.parametrize(("name", "count"), [("_onnx_paste", 0), ("paste", 1)])
+def test_what_stands_in_for_another_in_an_export_runs_on_the_host(name, count):
+    code = f"def {name}(box: torch.Tensor):\n    return torch.cat((box, torch.zeros(1)))\n"
+    assert len(said(code, "DEV102")) == count

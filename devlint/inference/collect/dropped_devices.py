@@ -85,14 +85,16 @@ def _given_tensor(frame: Frame, node: cst.CSTNode, callee: Function) -> str:
 
 
 def _goes_by_given(frame: Frame, node: cst.CSTNode, callee: Function) -> bool:
-    """Without a device the callee takes that of the tensor which it is handed: `device = x.device`
-    in `def as_tensor(x, device=None)`."""
-    given = zip(callee.positional, node.args if isinstance(node, cst.Call) else (), strict=False)
+    """Without a device the callee takes that of the tensor or module which it is handed: `device =
+    x.device` in `def as_tensor(x, device=None)`."""
+    arguments = node.args if isinstance(node, cst.Call) else ()
+    by_position = zip(callee.positional, arguments, strict=False)
+    given = [(name, each.value) for name, each in by_position if each.keyword is None]
+    given += [(each.keyword.value, each.value) for each in arguments if each.keyword is not None]
     return any(
-        argument.keyword is None
-        and callee.contains(f"{name}.device")
-        and _is_shown_tensor(frame, argument.value)
-        for name, argument in given
+        callee.contains(f"next({name}.parameters()).device")
+        or (callee.contains(f"{name}.device") and _is_shown_tensor(frame, value))
+        for name, value in given
     )
 
 

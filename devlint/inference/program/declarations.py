@@ -108,8 +108,8 @@ class Function:
 
     @cached_property
     def exports(self) -> bool:
-        """The function exports a module, which is mostly done on the host."""
-        return self.contains("onnx.export(")
+        """The function exports a module, which is mostly done on the host, or is for that alone."""
+        return self.contains("onnx.export(") or holds("export-function", self.name)
 
     @cached_property
     def is_trial(self) -> bool:

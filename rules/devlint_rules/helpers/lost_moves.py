@@ -15,6 +15,8 @@ from devlint_rules.helpers.rewrites import text_of
 
 _ACCELERATOR = re.compile(r"cuda|gpu|accelerat|\bmps\b|\bxpu\b|\bhpu\b|\bnpu\b", re.I)
 _HOST_DEVICE = re.compile(r"device\s*=\s*(torch\.device\()?[\"']cpu[\"']", re.I)
+# What is called like a function is a module, which moves in place: `trainer.loss_fn.cuda()`.
+_FUNCTION = re.compile(r"(_fn|_func|_function|criterion)$")
 # Methods of modules that no tensor has.
 _OF_MODULES = "eval|train|parameters|named_parameters|state_dict|load_state_dict"
 
@@ -67,7 +69,7 @@ def lost_moves(facts: Facts) -> Iterator[Move]:
             continue  # what a module registers is where its inputs come to
         if move.target == CPU and _is_for_host(facts.source.text):
             continue  # nothing is elsewhere
-        if _is_module(move) or _is_to_each(move):
+        if _is_module(move) or _is_to_each(move) or _FUNCTION.search(move.subject.name):
             continue
         subject = move.subject.site.node
         if isinstance(subject, cst.Call) and _is_of_function(subject):
