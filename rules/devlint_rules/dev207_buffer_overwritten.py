@@ -66,6 +66,7 @@ def _is_registered_here(facts: Facts, fact: PlainAttribute) -> bool:
         for each in every(method.body, cst.Assign)
         if isinstance(each.value, cst.Call) and called_name(each.value) == "Parameter"
         for target in each.targets
+        if target.target is not fact.site.node
     )
     registered = (
         each.args[0].value
