@@ -12,9 +12,10 @@ from devlint.project.source import SourceError, read
 
 MOST = 2_000  # directories, or files, that are looked through
 _IMPORT = r"(?:from[ \t]+([\w.]+)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]+)|import[ \t]+([^\n#]+))"
-# At the beginning of a line: under an `if` or a `try` it would be indented.
-_AT_ONCE = re.compile("^" + _IMPORT, re.M)
-_ANYWHERE = re.compile(r"^[ \t]*" + _IMPORT, re.M)
+# At the beginning of a line: under an `if` or a `try` it would be indented. They are searched for
+# behind a line end: `^` would be tried at each character of a text.
+_AT_ONCE = re.compile(r"\n" + _IMPORT)
+_ANYWHERE = re.compile(r"\n[ \t]*" + _IMPORT)
 
 
 class ModuleName(Protocol):
@@ -53,7 +54,7 @@ class ImportGraph:
         package = own.dotted if own.is_package else own.dotted.rpartition(".")[0]
         if self.project.has_file(file.parent, "__init__.py"):
             yield from _with_packages(package)
-        for module, names, plain in self._pattern.findall(text_of(file)):
+        for module, names, plain in self._pattern.findall("\n" + text_of(file)):
             if plain:
                 for name in plain.split(","):
                     yield from _with_packages(name.split(" as ")[0].strip())

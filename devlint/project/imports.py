@@ -99,6 +99,7 @@ class Project:
         self._listings: dict[Path, frozenset[str]] = {}
         self._found: dict[tuple[Path, ...], dict[str, Path | None]] = {}
         self._settings: dict[Path, dict[str, str]] = {}
+        self._search_paths: dict[Path, tuple[Path, ...]] = {}
         self._survey = survey
 
     def path_of(self, file: Path) -> str:
@@ -135,6 +136,12 @@ class Project:
         for a script, its own directory; then the project root and `src/`. A script among the
         modules of a package (`if __name__ == "__main__":`) finds its neighbours, too.
         """
+        known = self._search_paths.get(file)
+        if known is None:
+            known = self._search_paths[file] = self._search_path(file)
+        return known
+
+    def _search_path(self, file: Path) -> tuple[Path, ...]:
         in_package = self.has_file(file.parent, "__init__.py")
         first = self.name_of(file).root if in_package else file.parent
         last = (file.parent,) if in_package and self._is_script(file) else ()

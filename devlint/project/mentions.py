@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from devlint.inference.conventions import is_rebound
+from devlint.project.naming import Naming
 from devlint.project.programs import OFFERS_HOST, without_comments
 from devlint.project.reachability import Reaching
 from devlint.project.uses import RUN, TEST, means_its_own, texts_of, uses_in
@@ -43,15 +44,20 @@ _DEMANDS = re.compile(
 _GOES_BY = re.compile(rb"(?<!\btorch)\.device\b|\bdevice ?= ?device\b|\.to\(device\b")
 
 
+_ABOUT_DEVICES = (b"cuda", b"device", b"gpu", b"cpu")  # each of the patterns has one of them
+
+
 def demands_cuda(text: bytes) -> bool | None:
     """Whether a file puts something on the card and leaves no choice; None where it does neither.
     What goes by the device of some tensor leaves a choice where it demands no card beside."""
+    if not any(word in text for word in _ABOUT_DEVICES):
+        return None
     text = without_comments(text)
     if OFFERS_HOST.search(text) is not None:
         return False
-    if _DEMANDS.search(text) is not None:
+    if b"cuda" in text and _DEMANDS.search(text) is not None:
         return True
-    return False if _GOES_BY.search(text) is not None else None
+    return False if b"device" in text and _GOES_BY.search(text) is not None else None
 
 
 def most_demand_cuda(texts: Iterable[bytes]) -> bool:
@@ -123,6 +129,9 @@ _SAVED = re.compile(rb"^[^#\n]*\btorch\.save\(\s*([^,\n]*)", re.M)
 _INSTALLING = ("setup.py", "setup.cfg", "pyproject.toml")
 
 
+FEW = 10  # names
+
+
 class Mentions:
     """What the files below a directory name, read when it is first asked for.
 
@@ -138,7 +147,7 @@ class Mentions:
         if not self._texts:
             return True
         if name not in self._known:
-            self._known[name] = frozenset(self._naming(name))
+            self._known[name] = frozenset(self._using(name))
         return bool(self._known[name] - {file})
 
     def reaches(self, name: str, file: Path) -> bool:
@@ -224,13 +233,20 @@ class Mentions:
 
     @cached_property
     def _reaching(self) -> Reaching:
-        return Reaching(self.root, self._texts, not self.is_application)
+        return Reaching(self.root, self._texts, not self.is_application, self._naming)
 
-    def _naming(self, name: str) -> Iterator[Path]:
+    @cached_property
+    def _naming(self) -> Naming:
+        return Naming(self._texts)
+
+    def _using(self, name: str) -> Iterator[Path]:
         """The first two files that use it: one of them is another than the one asked for."""
         literal = name.encode()
+        # for a few names, all of a single file, it takes less time to look for each of them
+        files = self._naming.files(literal) if len(self._known) > FEW else None
         found = 0
-        for file, text in self._texts.items():
+        for file in self._texts if files is None else files:
+            text = self._texts[file]
             if literal not in text:
                 continue
             if _uses(file.relative_to(self.root), text, literal, not self.is_application):

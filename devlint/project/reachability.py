@@ -14,26 +14,26 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from devlint.project.uses import RUN, Origins, means_its_own, uses_in
+from devlint.project.naming import Naming
+from devlint.project.uses import RUN, Origins, lines_with, means_its_own, uses_in
 
 MOST = 40  # definitions that are looked at, on the ways to one
 
 Place = tuple[Path, str]  # a file, and a name that it defines
 
-_DEFINED = re.compile(rb"^[ \t]*(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.M)
-_WORD = re.compile(rb"[^\W\d]\w*")
 # The first line of a definition, of its decorators, or of what stands outside of both.
-_BEGINNING = re.compile(rb"^(?:(@)|(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|[^\s#)\]}])", re.M)
+# It is searched for behind a line end: `^` would be tried at each character of a text.
+_BEGINNING = re.compile(rb"\n(?:(@)|(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|[^\s#)\]}])")
 _DEFINING = re.compile(rb"\b(?:def|class)[ \t]+\Z")
 _QUOTED = re.compile(rb"[\"'][\w.:/]*\Z")  # whoever reads the text may look the name up
 _LOOKED_UP = re.compile(rb"\b(?:dir|vars|getattr)\((?:\w+\.)*(\w+)\b|\b(\w+)\.__dict__")
+_LOOKING_UP = (b"dir(", b"vars(", b"getattr(", b".__dict__")  # one of them stands in such a line
 
 _IMPORTS_ANY = re.compile(rb"\bimport_module\(|(?<![.\w])(?:__import__|eval|exec)\(")
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b", re.M)
@@ -50,8 +50,15 @@ class _Parts(NamedTuple):
 class Reaching:
     """Who uses what, as the texts of a project tell."""
 
-    def __init__(self, root: Path, texts: Mapping[Path, bytes], is_installed: bool) -> None:
+    def __init__(
+        self,
+        root: Path,
+        texts: Mapping[Path, bytes],
+        is_installed: bool,
+        naming: Naming | None = None,
+    ) -> None:
         self._root, self._texts, self._is_installed = root, texts, is_installed
+        self._naming = naming or Naming(texts)
         self._known: dict[Place, frozenset[Place | None]] = {}
         self._parts: dict[Path, _Parts] = {}
         self._reached: dict[Place, bool] = {}
@@ -120,7 +127,7 @@ class Reaching:
 
     def _using(self, file: Path, name: str) -> Iterator[Place | None]:
         literal = name.encode()
-        for other in self._naming.get(literal, ()):
+        for other in self._naming.files(literal) or ():
             text = self._texts[other]
             if other != file and other.suffix == ".py" and self._means_another(text, literal, file):
                 continue
@@ -145,9 +152,9 @@ class Reaching:
             known = self._parts[file] = _Parts([], [])
             is_decorated = False
             text = self._texts.get(file, b"") if file.suffix == ".py" else b""
-            for each in _BEGINNING.finditer(text):
+            for each in _BEGINNING.finditer(b"\n" + text):
                 own = each[2] is not None and not is_decorated
-                known.starts.append(each.start())
+                known.starts.append(each.start())  # without the line end in front
                 known.names.append(each[2].decode() if own else "")
                 is_decorated = each[1] is not None
         return known
@@ -177,17 +184,9 @@ class Reaching:
         """The modules, and other objects, whose names some code looks up."""
         code = (text for file, text in self._texts.items() if file.suffix == ".py")
         return frozenset(
-            name for text in code for pair in _LOOKED_UP.findall(text) for name in pair
+            name
+            for text in code
+            for line in lines_with(_LOOKING_UP, text)
+            for pair in _LOOKED_UP.findall(line)
+            for name in pair
         )
-
-    @cached_property
-    def _naming(self) -> dict[bytes, list[Path]]:
-        """By each name that some file defines: the files in whose text it stands."""
-        texts = self._texts.items()
-        code = (text for file, text in texts if file.suffix == ".py")
-        defined = {name for text in code for name in _DEFINED.findall(text)}
-        found: defaultdict[bytes, list[Path]] = defaultdict(list)
-        for file, text in texts:
-            for name in defined.intersection(_WORD.findall(text)):
-                found[name].append(file)
-        return found

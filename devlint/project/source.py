@@ -7,6 +7,7 @@ import hashlib
 import io
 import os
 import re
+import stat
 import tokenize
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -99,11 +100,12 @@ def lines_of(parsed_text: str) -> list[str]:
 
 def read(file: Path) -> bytes:
     """The bytes of a regular file: a pipe or a device may never end. Raises SourceError."""
-    if os.path.isdir(file):
-        raise SourceError("is a directory, not a file")
-    if os.path.exists(file) and not os.path.isfile(file):
-        raise SourceError("is not a regular file")
     try:
+        kind = os.stat(file).st_mode
+        if stat.S_ISDIR(kind):
+            raise SourceError("is a directory, not a file")
+        if not stat.S_ISREG(kind):
+            raise SourceError("is not a regular file")
         return file.read_bytes()
     except (OSError, ValueError) as error:  # ValueError: a NUL character in the name
         reason = getattr(error, "strerror", None) or str(error)

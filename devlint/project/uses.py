@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
@@ -22,15 +22,17 @@ _SUFFIXES = (".py", ".ipynb", ".yaml", ".yml", ".toml", ".cfg", ".md", ".rst")
 MOST = 50_000_000  # bytes that are looked through, of a project
 MOST_DIRECTORIES = 20_000  # a file by itself may lie in somebody's home, or in /tmp
 _LARGEST = 2_000_000  # of one file: more is data
+FILES = 8192  # what is known of their texts is kept: they are gone through in turn, again and again
 
 # What a file says that is run.
 RUN = re.compile(rb"^if __name__ *== *['\"]__main__['\"]", re.M)
 TEST = re.compile(r"(^|/)tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+# This and others are searched for behind a line end: `^` would be tried at each character.
 _IMPORT = re.compile(
-    rb"^[ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import)\b[ \t]*(?:\([^)]*\)|[^\n]*)", re.M
+    rb"\n[ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import)\b[ \t]*(?:\([^)]*\)|[^\n]*)"
 )
 _DOCSTRING = re.compile(
-    rb"(?:\A(?:\s|#[^\n]*\n)*|:[ \t]*(?:#[^\n]*)?\n\s*)[rR]?(\"{3}|'{3})(?:.|\n)*?\1"
+    rb"(?:\A(?:\s|#[^\n]*\n)*|:[ \t]*(?:#[^\n]*)?\n\s*)[rR]?(\"{3}|'{3})(?s:.*?)\1"
 )
 _RENAMED = re.compile(rb"[ \t]+as[ \t]+\w")  # whoever uses the import has the other name
 
@@ -57,16 +59,16 @@ def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterato
                 yield place
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=FILES)
 def _docstrings(text: bytes) -> tuple[tuple[int, int], ...]:
     """Where docstrings begin and end: of the module, and of definitions."""
     return tuple(each.span() for each in _DOCSTRING.finditer(text))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=FILES)
 def _imports(text: bytes) -> tuple[tuple[int, int], ...]:
     """Where imports begin and end."""
-    return tuple(each.span() for each in _IMPORT.finditer(text))
+    return tuple((each.start(), each.end() - 1) for each in _IMPORT.finditer(b"\n" + text))
 
 
 def _whole_words(text: bytes, name: bytes) -> Iterator[int]:
@@ -92,22 +94,23 @@ def means_its_own(text: bytes, name: bytes) -> bool:
     return not indent or all(text.endswith((b".", b"def ", b"class "), 0, at) for at in places)
 
 
-_DEFINED = re.compile(rb"^([ \t]*)(?:def|class) (\w+)", re.M)
-_IMPORTING = re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*", re.M)
+_DEFINED = re.compile(rb"\n([ \t]*)(?:def|class) (\w+)")
+_IMPORTING = re.compile(rb"\n[ \t]*(?:from|import)\b[^\n(]*")
 _IN_BRACKETS = re.compile(rb"\bimport\s*\([^)]*")
 _WORD = re.compile(rb"\w+")
 _OWN = re.compile(rb"\b(?:self|cls)\.\Z")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=FILES)
 def _defined(text: bytes) -> dict[bytes, bytes]:
     """By name what a file defines: how far the first of that name is indented."""
-    return {name: indent for indent, name in reversed(_DEFINED.findall(text))}
+    return {name: indent for indent, name in reversed(_DEFINED.findall(b"\n" + text))}
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=FILES)
 def _imported(text: bytes) -> frozenset[bytes]:
     """The words of its imports."""
+    text = b"\n" + text
     imports = (each for pattern in (_IMPORTING, _IN_BRACKETS) for each in pattern.findall(text))
     return frozenset(word for each in imports for word in _WORD.findall(each))
 
@@ -143,20 +146,34 @@ class Origins:
         )
 
 
-_FROM = re.compile(rb"^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)", re.M)
+_FROM = re.compile(rb"\n[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)")
 _COMMENT = re.compile(rb"#[^\n]*")
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=FILES)
 def _bound_by_imports(text: bytes) -> dict[bytes, list[tuple[bytes, bytes]]]:
     """By each name that `from module import name as other` binds: the modules, and what it is
     called there."""
     bound: defaultdict[bytes, list[tuple[bytes, bytes]]] = defaultdict(list)
-    for module, names in _FROM.findall(text):
+    for module, names in _FROM.findall(b"\n" + text):
         for each in _COMMENT.sub(b"", names).strip(b"()").split(b","):
             original, _, other = each.strip().partition(b" as ")
             bound[other.strip() or original].append((module, original))
     return dict(bound)
+
+
+def lines_with(literals: Iterable[bytes], text: bytes) -> Iterator[bytes]:
+    """The lines of a text where one of these stands: a regular expression that needs one of them
+    takes ten times as long for the whole text."""
+    lines: dict[int, int] = {}
+    for literal in literals:
+        at = text.find(literal)
+        while at >= 0:
+            end = text.find(b"\n", at)
+            end = len(text) if end < 0 else end
+            lines[text.rfind(b"\n", 0, at) + 1] = end
+            at = text.find(literal, end)
+    return (text[start:end] for start, end in lines.items())
 
 
 def texts_of(root: Path) -> dict[Path, bytes]:

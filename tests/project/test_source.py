@@ -119,6 +119,7 @@ def test_a_file_without_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     def refuse(self: Path) -> bytes:
         raise PermissionError(13, "Permission denied")
 
+    (tmp_path / "x.py").touch()
     monkeypatch.setattr(Path, "read_bytes", refuse)
     with pytest.raises(SourceError, match="cannot be read: Permission denied"):
         read(tmp_path / "x.py")
