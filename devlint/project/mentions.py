@@ -11,9 +11,9 @@ from pathlib import Path
 
 from devlint.inference.conventions import is_rebound
 from devlint.project.naming import Naming
-from devlint.project.programs import OFFERS_HOST, without_comments
+from devlint.project.programs import offers_host, without_comments
 from devlint.project.reachability import Reaching
-from devlint.project.uses import RUN, TEST, means_its_own, texts_of, uses_in
+from devlint.project.uses import RUN, TEST, lines_with, means_its_own, texts_of, uses_in
 
 # A class of rows, and a move in it: `class Faces(Dataset):` … `return image.cuda()`.
 _ROWS = re.compile(rb"^class \w+\([^)\n]*[Dd]ata_?[Ss]et.*\n", re.M)
@@ -44,20 +44,15 @@ _DEMANDS = re.compile(
 _GOES_BY = re.compile(rb"(?<!\btorch)\.device\b|\bdevice ?= ?device\b|\.to\(device\b")
 
 
-_ABOUT_DEVICES = (b"cuda", b"device", b"gpu", b"cpu")  # each of the patterns has one of them
-
-
 def demands_cuda(text: bytes) -> bool | None:
     """Whether a file puts something on the card and leaves no choice; None where it does neither.
     What goes by the device of some tensor leaves a choice where it demands no card beside."""
-    if not any(word in text for word in _ABOUT_DEVICES):
-        return None
-    text = without_comments(text)
-    if OFFERS_HOST.search(text) is not None:
+    if offers_host(text):
         return False
-    if b"cuda" in text and _DEMANDS.search(text) is not None:
+    placing = without_comments(b"\n".join(lines_with((b"cuda", b"device"), text)))
+    if _DEMANDS.search(placing) is not None:
         return True
-    return False if b"device" in text and _GOES_BY.search(text) is not None else None
+    return False if _GOES_BY.search(placing) is not None else None
 
 
 def most_demand_cuda(texts: Iterable[bytes]) -> bool:

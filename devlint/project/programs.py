@@ -17,6 +17,7 @@ from pathlib import Path
 
 from devlint.project.import_graph import ImportGraph, Modules
 from devlint.project.source import SourceError, read
+from devlint.project.uses import lines_with
 
 # What makes tensors elsewhere than on the host, where nobody says where.
 SETS_DEFAULT = re.compile(
@@ -25,12 +26,15 @@ SETS_DEFAULT = re.compile(
     re.M,
 )
 # Whoever runs it may choose the host: an option, or another branch than the one with a card.
-OFFERS_HOST = re.compile(
+_OFFERS_HOST = re.compile(
     rb"\b(?:use|no)_?(?:cuda|gpu)\b|--(?:\w*[-_]?device|cpu|no[-_]?cuda|use[-_]?(?:cuda|gpu))\b"
     rb"|(?:\belse|\bor) ?(?:torch\.)?(?:device\()?[\"']cpu[\"']"
     rb"|\bdevice: ?[\w. |\[\]]+ ?= ?[\"']cpu[\"']"
-    rb"|(?<!dist)(?<!distributed)\.is_available\(\)[^\n]*\n?[^\n]*(?:\.cuda\(|\bdevice|[\"']cuda)"
     rb"|(?:cuda|gpu)\w* ?= ?(?:torch\.)?cuda\.is_available"
+)
+_CHOOSING = (b"cuda", b"gpu", b"device", b"cpu")  # one of them stands in such a line
+_IF_AVAILABLE = re.compile(
+    rb"(?<!dist)(?<!distributed)\.is_available\(\)[^\n]*\n?[^\n]*(?:\.cuda\(|\bdevice|[\"']cuda)"
 )
 _COMMENT = re.compile(rb"#[^\n]*")
 # Python puts the directory of the file that it runs first on its search path.
@@ -71,8 +75,7 @@ class Programs:
     def _offers_host(self, file: Path) -> bool:
         known = self._offering.get(file)
         if known is None:
-            text = without_comments(_content(file))
-            known = self._offering[file] = OFFERS_HOST.search(text) is not None
+            known = self._offering[file] = offers_host(_content(file))
         return known
 
     def _run_with(self, file: Path, others: frozenset[Path]) -> bool:
@@ -110,6 +113,15 @@ class Programs:
             return False
         text = _content(file)
         return is_script(text) or not (file.stem == "__init__" or self.graph.importers_of(file))
+
+
+def offers_host(text: bytes) -> bool:
+    """Whether whoever runs a file may choose the host, as its code says."""
+    choosing = without_comments(b"\n".join(lines_with(_CHOOSING, text)))
+    if _OFFERS_HOST.search(choosing) is not None:
+        return True
+    asks = b".is_available()" in text
+    return asks and _IF_AVAILABLE.search(without_comments(text)) is not None
 
 
 def without_comments(text: bytes) -> bytes:
