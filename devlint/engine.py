@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from devlint.project.imports import Importer
     from devlint.project.source import ParsedFile
 
+FEW = 12  # groups of some 350,000 characters: in so many no cycles are collected
+
 Progress = Callable[[int, int, str], None]
 
 
@@ -72,7 +74,7 @@ def check(
         return repeats
     work = Work(paths, setting, shard)
     told = _Told(setting, len(work.files), progress or _silence)
-    jobs = 1 if infer or interrupt else config.jobs or 1
+    jobs = 0 if infer or interrupt else config.jobs or 1
     kept = None if stored is None else stored.of(setting)
     checking: Executor = executor(setting) if executor else Local(setting, jobs)
     outcomes = (checking if kept is None else Cached(kept, checking))(work.groups, told)
@@ -167,15 +169,17 @@ class Work:
 
 
 class Local:
-    """The executor that this machine is. A single group is checked by this process: to start
-    another one would take longer."""
+    """The executor that this machine is, with some processes beside this one; without any where
+    `jobs` is 0. A single group is checked by this process: to start another one would take longer.
+    So are a few where `jobs` is 1. More are not: a process that ends frees its memory at once,
+    where to look for cycles takes a twelfth of a check."""
 
     def __init__(self, setting: Setting, jobs: int) -> None:
         self.setting = setting
         self.jobs = jobs
 
     def __call__(self, groups: Sequence[Group], reached: Reached) -> list[Outcome]:
-        if min(self.jobs, len(groups)) <= 1:
+        if not self.jobs or len(groups) <= (1 if self.jobs > 1 else FEW):
             from devlint.check.executors import InProcess  # see above
 
             return InProcess(self.setting)(groups, reached)

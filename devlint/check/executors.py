@@ -30,16 +30,24 @@ class Executor(Protocol):
     def __call__(self, groups: Sequence[Group], reached: Reached) -> list[Outcome]: ...
 
 
+def survey_of(setting: Setting) -> Survey:
+    """The survey of the project that is checked."""
+    return Survey(setting.config.root, Project(setting.config.root))
+
+
 class Checker:
     """Checks groups one after the other; what one has parsed, the next need not.
 
+    survey: what is known of the project already.
     parsed: the characters since the last collection of cycles.
     """
 
-    def __init__(self, setting: Setting, trees: Trees | None = None) -> None:
+    def __init__(
+        self, setting: Setting, trees: Trees | None = None, survey: Survey | None = None
+    ) -> None:
         self.setting = setting
         self.trees = Trees() if trees is None else trees
-        self.survey = Survey(setting.config.root, Project(setting.config.root))
+        self.survey = survey or survey_of(setting)
         self.parsed = 0
 
     @property

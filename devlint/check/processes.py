@@ -20,7 +20,7 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
-from devlint.check.executors import Checker, InProcess, Reached
+from devlint.check.executors import Checker, InProcess, Reached, survey_of
 from devlint.check.groups import Group
 from devlint.check.outcome import Outcome
 from devlint.check.plain_data import from_plain, to_plain
@@ -30,6 +30,7 @@ from devlint.config import Config
 from devlint.findings import FileError
 from devlint.inference.api import infer_file
 from devlint.project.imports import Project
+from devlint.project.survey import Survey
 from devlint.rules import load_rules
 
 # A copy of this process has all that it needs; where there is none, or where the system's libraries
@@ -80,10 +81,14 @@ class Processes:
         self.jobs = jobs
         self.start = start or START
         self.workers: list[_Worker] = []
+        self.survey: Survey | None = None  # which the copies of this process share
 
     def __call__(self, groups: Sequence[Group], reached: Reached) -> list[Outcome]:
         run = _Run(groups)
         count = min(self.jobs, len(groups))
+        if count and self.start == "fork":
+            self.survey = survey_of(self.setting)
+            self.survey.look_through()
         bounds = [len(groups) * number // count for number in range(count + 1)]
         try:
             for first, last in pairwise(bounds):
@@ -106,7 +111,7 @@ class Processes:
             rules = tuple(rule.code for rule in self.setting.rules)
             what, others = Recipe(self.setting.config, rules, self.setting.contents), []
         process: BaseProcess = context.Process(  # type: ignore[attr-defined]
-            target=_serve, args=(what, list(run.groups), theirs, others), daemon=True
+            target=_serve, args=(what, list(run.groups), theirs, others, self.survey), daemon=True
         )
         process.start()
         theirs.close()
@@ -218,10 +223,15 @@ def _end_of(code: int | None) -> str:
 
 
 def _serve(
-    what: Setting | Recipe, groups: Sequence[Group], pipe: Connection, others: Sequence[Connection]
+    what: Setting | Recipe,
+    groups: Sequence[Group],
+    pipe: Connection,
+    others: Sequence[Connection],
+    survey: Survey | None,
 ) -> None:
     """Check group after group, until nobody asks any more.
 
+    survey: that of our parent, if this process is a copy.
     others: our parent's ends of pipes, which this process has only because it is a copy: with them
     closed, each worker hears when the parent is gone.
     """
@@ -229,7 +239,7 @@ def _serve(
     for other in others:
         other.close()
     setting = what.setting() if isinstance(what, Recipe) else what
-    checker = Checker(setting)
+    checker = Checker(setting, survey=survey)
 
     def check(number: int, without: Sequence[int]) -> Outcome:
         group = groups[number]

@@ -137,6 +137,13 @@ class Mentions:
         self.root = root
         self._known: dict[str, frozenset[Path]] = {}  # by name: one or two files that have it
 
+    def look_through(self) -> None:
+        """Look through the files now, rather than when something is asked of them."""
+        if self._texts:
+            self._naming.files(b"")
+            self._reaching.look_through()
+            self.is_for_cuda  # noqa: B018  # it is kept
+
     def elsewhere(self, name: str, file: Path) -> bool:
         """Whether another file than this names it, in code, configuration or documentation."""
         if not self._texts:

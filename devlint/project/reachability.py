@@ -64,6 +64,10 @@ class Reaching:
         self._reached: dict[Place, bool] = {}
         self._outside: dict[Path, tuple[str, ...]] = {}
 
+    def look_through(self) -> None:
+        """Find now what is asked of all files."""
+        self._searched  # noqa: B018  # it is kept
+
     def reaches(self, name: str, file: Path) -> bool:
         """Whether something that may run uses a name that a file defines."""
         start = file, name

@@ -39,6 +39,10 @@ class Survey:
     def programs(self) -> Programs:
         return Programs(self._modules)
 
+    def look_through(self) -> None:
+        """Look through the files now: copies of this process need not do so, each for itself."""
+        self.mentions.look_through()
+
     def answer(self, question: str, file: Path, name: str) -> bool:
         """The answer to a question about a file and a name in it, as far as it is about any.
         Raises ValueError for one that is none."""
