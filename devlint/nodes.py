@@ -42,12 +42,12 @@ def _made_when_needed(kind: Any) -> Any:
     dataclass(kind, init=False, eq=False, repr=False)
 
     def __init__(node: Any, *args: Any, **options: Any) -> None:
-        # LibCST makes another class of this one, with slots
-        final: Any = next(
-            each for each in type(node).__mro__ if each.__dict__.get("__init__") is __init__
-        )
-        final.__init__ = _written(final)
-        final.__init__(node, *args, **options)
+        init = _written(kind)
+        each: Any
+        for each in type(node).__mro__:  # LibCST makes another class of this one, with slots
+            if each.__dict__.get("__init__") is __init__:
+                each.__init__ = init
+        init(node, *args, **options)
 
     kind.__init__ = __init__
     return kind
@@ -57,7 +57,8 @@ def _written(kind: Any) -> Any:
     """The `__init__` of a dataclass, as a plain class with the same fields has it."""
     fields = {each.name: each for each in dataclasses.fields(kind)}
     types = {name: field.type for name, field in fields.items()}
-    plain = type(kind.__name__, (), {"__annotations__": types, "__post_init__": None, **fields})
+    checked = {"__post_init__": None} if hasattr(kind, "__post_init__") else {}
+    plain = type(kind.__name__, (), {"__annotations__": types, **checked, **fields})
     return dataclass(eq=False, repr=False)(plain).__init__
 
 

@@ -25,6 +25,7 @@ from devlint.config import Config
 from devlint.findings import Confidence
 from devlint.inference.facts import Facts
 from devlint.knowledge import Knowledge
+from devlint.project import mentions
 from devlint.project.imports import Importer
 from devlint.project.source import ParsedFile
 from devlint.report import Report
@@ -66,6 +67,45 @@ def test_the_report_is_the_same_for_any_number(
     assert alone.findings and alone.errors and alone.suppressed
     for jobs in (2, 3):
         assert check(project, jobs) == alone
+
+
+@needs_fork
+def test_many_groups_are_checked_by_another_process_where_one_is_asked_for(
+    project: Path, small_groups: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It ends when it has parsed much, and so frees its memory."""
+    monkeypatch.setattr(engine, "FEW", 1000)
+    here = check(project, 1)
+    started: list[int] = []
+    start_worker = Processes.start_worker
+    monkeypatch.setattr(
+        Processes,
+        "start_worker",
+        lambda self, run, own: started.append(len(own)) or start_worker(self, run, own),
+    )
+    monkeypatch.setattr(engine, "FEW", 1)
+    monkeypatch.setattr(executors, "COLLECT_AFTER", 1)
+    assert check(project, 1) == here
+    assert len(started) > 1 and started[-1] == 1
+
+
+@needs_fork
+def test_copies_of_a_process_have_what_it_found_in_the_texts(
+    project: Path, small_groups: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looks: list[Path] = []
+    texts_of = mentions.texts_of
+    monkeypatch.setattr(mentions, "texts_of", lambda root: looks.append(root) or texts_of(root))
+    serve = processes._serve
+
+    def serve_and_compare(*given: object) -> None:
+        looks.clear()
+        monkeypatch.setattr(mentions, "texts_of", lambda root: pytest.fail("looked through again"))
+        serve(*given)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(processes, "_serve", serve_and_compare)
+    report = check(project, 2)
+    assert looks == [project] and all("was not analysed" not in e.message for e in report.errors)
 
 
 def test_the_report_is_the_same_whoever_is_first(tree: Tree, small_groups: None) -> None:

@@ -53,3 +53,30 @@ def test_what_the_inference_imports_are_the_nodes_of_libcst_made_in_less_time():
     same, as_it_makes_them = asked("libcst")
     assert kinds == same and len(kinds) > 200
     assert as_it_makes_them and not frozen  # else somebody imports LibCST before `devlint.nodes`
+
+
+WRITING = """
+import devlint.nodes
+import libcst as cst
+
+before = cst.Nonlocal.__init__
+name = cst.Name("x")
+node = cst.Nonlocal([cst.NameItem(name)])
+print(before is not cst.Nonlocal.__init__, node.names[0].name is name, node.semicolon)
+print(cst.Module([node]).code_for_node(node))
+try:
+    cst.Nonlocal()
+except TypeError as error:
+    print(error)
+"""
+
+
+def test_an_init_is_written_for_the_first_node_of_a_kind():
+    found = subprocess.run(
+        [sys.executable, "-c", WRITING], capture_output=True, text=True, check=True
+    )
+    assert found.stdout.splitlines() == [
+        "True True MaybeSentinel.DEFAULT",
+        "nonlocal x",
+        "Nonlocal.__init__() missing 1 required positional argument: 'names'",
+    ]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from devlint.project import uses
-from devlint.project.mentions import Mentions
+from devlint.project.mentions import FEW, Mentions
+from devlint.project.uses import lines_with
 
 
 def project(tmp_path: Path, **files: str) -> Mentions:
@@ -243,3 +244,27 @@ def test_a_project_is_for_cuda_where_most_files_demand_it(tmp_path, texts, is_fo
 )
 def test_a_project_saves_from_the_host_where_it_always_does(tmp_path, text, saves_from_host):
     assert project(tmp_path, a_dot_py=text).saves_from_host is saves_from_host
+
+
+def test_a_name_is_found_whether_few_or_many_are_asked_for(tmp_path):
+    names = [f"name{number}" for number in range(2 * FEW)]
+    (tmp_path / "ops.py").write_text("".join(f"def {name}(): ...\n" for name in names))
+    (tmp_path / "use.py").write_text("".join(f"{name}()\n" for name in names[::2]))
+    mentions = Mentions(tmp_path)
+    assert [n for n in names if mentions.elsewhere(n, tmp_path / "ops.py")] == names[::2]
+    assert not mentions.elsewhere("constant", tmp_path / "ops.py")  # no function, no class
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        (b"", set()),
+        (b"a = 1", {b"a = 1"}),
+        (b"a = 1\n b = 2\n", {b"a = 1", b" b = 2"}),
+        (b"\nx\na b", {b"a b"}),
+        (b"c\nbb\n", {b"bb"}),
+    ],
+)
+def test_lines_that_hold_a_literal(text, lines):
+    found = list(lines_with((b"a", b"b"), text))
+    assert len(found) == len(lines) and {*found} == lines
