@@ -58,8 +58,9 @@ def _written(kind: Any) -> Any:
     fields = {each.name: each for each in dataclasses.fields(kind)}
     types = {name: field.type for name, field in fields.items()}
     checked = {"__post_init__": None} if hasattr(kind, "__post_init__") else {}
-    plain = type(kind.__name__, (), {"__annotations__": types, **checked, **fields})
-    return dataclass(eq=False, repr=False)(plain).__init__
+    plain: Any = type(kind.__name__, (), {"__annotations__": types, **checked, **fields})
+    dataclass(plain, eq=False, repr=False)
+    return plain.__init__
 
 
 with _light_dataclasses():
