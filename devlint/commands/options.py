@@ -101,7 +101,7 @@ _CONFIGURING: tuple[Decorator, ...] = (
         "-j",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Check with N processes; 1: with this one.  [default: one for each core]",
+        help="Check with N processes; 1: one at a time.  [default: one for each core]",
     ),
     click.option("--no-cache", is_flag=True, help="Neither use nor keep outcomes of other checks."),
     click.option(
