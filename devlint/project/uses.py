@@ -121,12 +121,16 @@ class Origins:
     def __init__(self, texts: Mapping[Path, bytes]) -> None:
         self._texts = texts
         self._by_stem: defaultdict[bytes, list[Path]] = defaultdict(list)
+        self._fronts: defaultdict[bytes, list[Path]] = defaultdict(list)  # by the package's name
         for file in texts:
             self._by_stem[file.stem.encode()].append(file)
+            if file.name == "__init__.py":
+                self._fronts[file.parent.name.encode()].append(file)
 
-    def are_others(self, text: bytes, name: bytes, file: Path) -> bool:
+    def are_others(self, text: bytes, name: bytes, file: Path, depth: int = 3) -> bool:
         """Whether by a name a file means another's than this one's: it imports something else under
-        that name, or the like of it from a module that defines it, too.
+        that name, or the like of it from a module that defines it, too, or from a package that has
+        it from such a one.
 
         `from layers.fast import Norm`, `from layers.norm import FastNorm as Norm`
         """
@@ -134,15 +138,21 @@ class Origins:
         if not found or any(text.endswith(b".", 0, at) for at in _whole_words(text, name)):
             return False
         return all(
-            original != name or self._defines(module.rpartition(b".")[2], name, file)
+            original != name or self._is_of_another(module.rpartition(b".")[2], name, file, depth)
             for module, original in found
         )
 
-    def _defines(self, stem: bytes, name: bytes, file: Path) -> bool:
-        """Whether a module of another name than the file's defines it."""
-        return stem != file.stem.encode() and any(
+    def _is_of_another(self, module: bytes, name: bytes, file: Path, depth: int) -> bool:
+        """Whether a module of another name than the file's defines it, or a package of that name
+        has it from another."""
+        fronts = self._fronts.get(module)
+        if fronts is not None:
+            return depth > 0 and all(
+                self.are_others(self._texts[each], name, file, depth - 1) for each in fronts
+            )
+        return module != file.stem.encode() and any(
             each.suffix == ".py" and name in _defined(self._texts[each])
-            for each in self._by_stem.get(stem, ())
+            for each in self._by_stem.get(module, ())
         )
 
 

@@ -105,7 +105,10 @@ def _message(accesses: list[_Access]) -> str:
 
 def _advice(access: _Access) -> str:
     if access.writes:
-        return "write the operation for the whole tensor, or fill a host tensor and move it once"
+        return (
+            "write the operation for the whole tensor; or fill a host tensor and move it once, and "
+            "values of the device put together: `torch.stack`"
+        )
     if access.of_piece:
         return (
             "write it for the whole tensor, or read all results at once: "

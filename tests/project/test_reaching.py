@@ -148,6 +148,7 @@ def test_what_is_known_of_the_way_is_not_looked_for_again(monkeypatch: pytest.Mo
         ("from helpers import Scaler\nScaler()", True),
         ("from fast import Scaler\nScaler()", False),  # which defines one, too
         ("from front import Scaler\nScaler()", True),  # it may be handed on there
+        ("from pack import Scaler\nScaler()", False),  # it is, from another
         ("from fast import Fast as Scaler\nScaler()", False),
         ("from helpers import mean as Scaler\nScaler()", False),
         ("from fast import (\n    Fast,  # the other\n    Scaler,\n)\nScaler()", False),
@@ -160,5 +161,12 @@ def test_what_is_known_of_the_way_is_not_looked_for_again(monkeypatch: pytest.Mo
 def test_an_import_says_whose_name_it_is(use, reached):
     code = f"from helpers import mean\n{use}\nmean([1])"
     fast = "class Scaler: pass\nclass Fast: pass"
-    front = "from helpers import *"
-    assert reaches("Scaler", train_dot_py=code, fast_dot_py=fast, front_dot_py=front) is reached
+    texts = {
+        "helpers.py": HELPERS,
+        "train.py": code,
+        "fast.py": fast,
+        "front.py": "from helpers import *",
+        "pack/__init__.py": "from .fast import Scaler",
+    }
+    files = {Path(file): text.encode() for file, text in texts.items()}
+    assert Reaching(Path(), files, True).reaches("Scaler", Path("helpers.py")) is reached

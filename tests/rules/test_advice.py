@@ -375,3 +375,25 @@ class Mixer(nn.Module):
         if each.rule == "DEV205"
     ]
     assert ("`device=next(self.parameters()).device`" in found.advice) == late
+
+
+def test_what_has_keys_is_read_by_its_entries():
+    (found,) = [
+        each
+        for each in check_text("""
+import torch
+
+
+def kept(model, frames, device):
+    total = 0
+    model.to(device)
+    for frame in frames:
+        found = model([torch.FloatTensor(frame).to(device)])[0]
+        for i in range(found["masks"].size(0)):
+            total += found["scores"][i].item()
+        total.backward()
+    return total
+""")
+        if each.rule == "DEV305"
+    ]
+    assert found.advice.endswith('`found["scores"].tolist()`')

@@ -985,3 +985,28 @@ def test_a_callee_may_take_the_device_of_the_module_that_it_is_handed(own, given
 def test_what_stands_in_for_another_in_an_export_runs_on_the_host(name, count):
     code = f"def {name}(box: torch.Tensor):\n    return torch.cat((box, torch.zeros(1)))\n"
     assert len(said(code, "DEV102")) == count
+
+
+ROWS_OF_BATCH = """
+from torch.utils.data import DataLoader
+
+
+def collate(rows):
+    return [torch.stack([x for x, _ in rows]), torch.stack([y for _, y in rows])]
+
+
+def run(options, rows):
+    model = nn.Linear(3, 3).to(options.device)
+    for number, data in enumerate(DataLoader(rows, collate_fn=collate)):
+        for i in range(len(data)):
+            {move}
+        print(model(data))
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "count"),
+    [("data[i] = data[i].to(options.device)", 0), ("data[i] = data[i] * 2", 1)],
+)
+def test_who_moves_each_part_of_a_batch_in_its_place_has_a_list(move, count):
+    assert len(said(ROWS_OF_BATCH.format(move=move), "DEV103")) == count

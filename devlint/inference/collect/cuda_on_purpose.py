@@ -78,7 +78,8 @@ class _Unguarded:
     def demands_with(self, unit: Unit, load: MentionNote) -> bool:
         """What a load stands in demands CUDA: its function, another method of its class, or any
         part of the script."""
-        if load.function in self.demanding or (unit.is_script and self.demanding):
+        in_script = self.demanding or holds("device-of-file", unit.source.text)
+        if load.function in self.demanding or (unit.is_script and in_script):
             return True
         info = load.function.info if load.function is not None else None
         return info is not None and any(f is not None and f.info is info for f in self.demanding)

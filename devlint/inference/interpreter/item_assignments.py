@@ -156,10 +156,14 @@ def _move_parts(
     frame: Frame, path: str, base: Tensor, index: tuple[Value, cst.CSTNode], value: Value
 ) -> None:
     """`for k, v in batch.items(): batch[k] = v.to(device)`: all parts of it are moved, when the
-    loop is left. Before that, no turn reads what another has put there: each has its own key."""
-    if base.evidence is None or base.is_sure or type(value) is not Tensor:
+    loop is left. Before that, no turn reads what another has put there: each has its own key. What
+    a loader yields is no tensor then, whatever else is done with it: in a tensor they would stay
+    where that is."""
+    if base.evidence is None or type(value) is not Tensor:
         return
     is_move = value.origin is not None and value.origin.kind is StepKind.MOVED
+    if base.is_sure and not (is_move and base.traits & LOADED):
+        return
     is_elsewhere = value.place is not None and value.place != base.place
     if not is_move and (type(index[0]) is Const or not is_elsewhere):
         return

@@ -159,6 +159,7 @@ DEVICE_FUNCTIONS: dict[str, Handler] = {
     "torch.onnx.is_in_onnx_export": _false,
     "torch.jit.is_scripting": _false,
     "torch.jit.is_tracing": _false,
+    "torchvision._is_tracing": _false,
     "transformers.utils.is_torch_fx_proxy": _false,  # but while torch.fx traces
     "transformers.file_utils.is_torch_fx_proxy": _false,
     "torch.accelerator.current_accelerator": _cuda_device,
