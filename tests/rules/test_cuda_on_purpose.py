@@ -195,19 +195,18 @@ class Trainer:
 """
 
 
+RUN = "\n\n\nif __name__ == '__main__':\n    Trainer(1).resume(2)"
+
+
 @pytest.mark.parametrize(
     ("move", "behind", "said"),
     [
         ("", "pass", 1),
         (".cuda()", "pass", 0),  # another method of its class
         ("", "def show(x):\n    return x.cuda()", 1),  # some function of a library
-        (
-            "",
-            "def show(x):\n    return x.cuda()\n\n\nif __name__ == '__main__':\n    Trainer(1).resume(2)",
-            0,
-        ),
-        ("", "DEVICE = 'cuda'\n\n\nif __name__ == '__main__':\n    Trainer(1).resume(DEVICE)", 0),
-        ("", "DEVICE = pick('cuda')\n\n\nif __name__ == '__main__':\n    Trainer(1).resume(2)", 1),
+        ("", f"def show(x):\n    return x.cuda(){RUN}", 0),
+        ("", f"DEVICE = 'cuda'{RUN}", 0),
+        ("", f"DEVICE = pick('cuda'){RUN}", 1),
     ],
 )
 def test_a_class_or_a_script_that_demands_cuda_finds_the_card_that_saved(
