@@ -141,37 +141,35 @@ def _out_of_sight(real: Any) -> Callable[..., Any]:
 @contextlib.contextmanager
 def compiled_code_runs_eagerly() -> Iterator[None]:
     """What ``torch.compile`` made before the block is called uncompiled in it."""
-    dynamo: Any = sys.modules.get("torch._dynamo.eval_frame")
+    dynamo = sys.modules.get("torch._dynamo.eval_frame")
     if dynamo is None:  # nothing was compiled
         yield
-    elif hasattr(dynamo, "_set_stance"):  # since torch 2.6
-        before = dynamo._set_stance(dynamo.DynamoStance("force_eager"))
-        try:
-            yield
-        finally:
-            dynamo._set_stance(before)
-    else:
-        patches = Patches()
-        patches.set(dynamo, "set_eval_frame", lambda callback: None)
-        try:
-            yield
-        finally:
-            patches.undo()
+        return
+    with _stance(dynamo, "force_eager", lambda callback: None):
+        yield
 
 
 @contextlib.contextmanager
 def code_is_traced() -> Iterator[None]:
     """Within a block that runs what is compiled eagerly: ``torch._dynamo`` traces again."""
-    dynamo: Any = sys.modules["torch._dynamo.eval_frame"]
+    dynamo = sys.modules["torch._dynamo.eval_frame"]
+    with _stance(dynamo, "default", original_of(dynamo, "set_eval_frame")):
+        yield
+
+
+@contextlib.contextmanager
+def _stance(dynamo: Any, name: str, set_eval_frame: Any) -> Iterator[None]:
+    """What ``torch._dynamo`` does with compiled code in the block: a stance, since torch 2.6;
+    before, what it does when such code is called."""
     if hasattr(dynamo, "_set_stance"):
-        before = dynamo._set_stance(dynamo.DynamoStance("default"))
+        before = dynamo._set_stance(dynamo.DynamoStance(name))
         try:
             yield
         finally:
             dynamo._set_stance(before)
     else:
         patches = Patches()
-        patches.set(dynamo, "set_eval_frame", original_of(dynamo, "set_eval_frame"))
+        patches.set(dynamo, "set_eval_frame", set_eval_frame)
         try:
             yield
         finally:
