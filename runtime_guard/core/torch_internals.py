@@ -108,6 +108,9 @@ class dispatcher:
         else {}
     )
 
+    autocast_of_cuda: Any = _c.DispatchKeySet(_c.DispatchKey.AutocastCUDA)
+    """The keys with which an operator is what CUDA's autocast makes of it."""
+
     @staticmethod
     def operator(name: str) -> Any:
         """``aten::sum.dim_IntList`` as what can be called."""

@@ -86,7 +86,9 @@ def policy_of(operator: str) -> Policy:
 
 @cache
 def _table(kind: str) -> frozenset[str]:
-    """The operators that the autocast of a type of accelerator knows."""
+    """The operators that the autocast of a type of accelerator knows; torch 2.4 has none of MPS."""
+    if not torch.amp.is_autocast_available(kind):
+        return frozenset()
     return frozenset(
         name
         for name in dispatcher.registrations(f"Autocast{kind.upper()}")
@@ -152,9 +154,14 @@ def lower_dtype(tensors: list[torch.Tensor]) -> tuple[str, torch.dtype] | None:
     """The type of accelerator whose autocast is on for ``tensors``, with its dtype."""
     for tensor in tensors:
         kind = moves.device_of(tensor).type
-        if kind not in ("cpu", "meta") and torch.is_autocast_enabled(kind):
+        if kind not in ("cpu", "meta") and _is_on(kind):
             return kind, torch.get_autocast_dtype(kind)
     return None
+
+
+def _is_on(kind: str) -> bool:
+    """Is the autocast of a type of device on? PyTorch raises where it has none of that type."""
+    return torch.amp.is_autocast_available(kind) and _is_enabled(kind)
 
 
 def cast_all(value: Any, kind: str, dtype: torch.dtype) -> Any:
@@ -190,7 +197,6 @@ def _kernel(name: str, host_kernel: Any | None) -> Callable[..., Any]:
     operator = dispatcher.operator(name)
     policy = policy_of(name)
     with_dtype = dispatcher.operator(_WITH_DTYPE[name]) if name in _WITH_DTYPE else operator
-    refusal = dispatcher.kernel(name, "AutocastCUDA") if policy is Policy.REFUSE else None
 
     def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
         with disable_torch_function():
@@ -204,9 +210,7 @@ def _kernel(name: str, host_kernel: Any | None) -> Callable[..., Any]:
                 return operator.redispatch(dispatcher.below_autocast(keys), *args, **kwargs)
             kind, lower = found
             if policy is Policy.REFUSE:
-                if refusal is None:
-                    raise RuntimeError(f"{name} is unsafe to autocast")
-                return refusal.call_boxed(keys, *args, **kwargs)
+                return operator.redispatch(dispatcher.autocast_of_cuda, *args, **kwargs)
             with dispatcher.without_autocast():
                 if policy is Policy.RESULT_FLOAT32:
                     named = _by_name(operator, args, kwargs)
@@ -274,7 +278,7 @@ def patch_autocast(machine: Machine, patches: Patches) -> Callable[[], None]:
             _state.cpu = enabled
         else:
             _enable(device_type, enabled)
-        virtual = any(map(_is_enabled, machine.counts))
+        virtual = any(map(_is_on, machine.counts))
         if virtual:
             _install_kernels()
         _enable("cpu", _state.cpu or virtual)

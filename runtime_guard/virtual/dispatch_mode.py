@@ -31,6 +31,7 @@ from runtime_guard.virtual.refusals import (
     refuse_other_storage,
     refuse_what_the_host_lacks,
     refuse_without_kernel,
+    says_what_is_missing,
 )
 from runtime_guard.virtual.results import note_use, tag_results, wait
 from runtime_guard.virtual.thread_hook import ThreadHook
@@ -73,7 +74,9 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
                 with disable_torch_function():  # not below a handler (backward): no detours
                     return dispatch(plan, func, args, kwargs)
             return dispatch(plan, func, args, kwargs)
-        except NotImplementedError as error:
+        except RuntimeError as error:
+            if not says_what_is_missing(error):
+                raise
             with disable_torch_function():
                 refuse_what_the_host_lacks(func, [*args, *(kwargs or {}).values()], error)
             raise

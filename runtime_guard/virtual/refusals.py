@@ -66,7 +66,15 @@ def refuse_without_kernel(func: Any, operands: Any) -> None:
             )
 
 
-def refuse_what_the_host_lacks(func: Any, operands: Any, error: NotImplementedError) -> None:
+def says_what_is_missing(error: RuntimeError) -> bool:
+    """Is it an error about a kernel, or a dtype of one, that PyTorch has not?
+
+    Of a dtype it was a ``RuntimeError`` (in 2.6), before it was a ``NotImplementedError`` (in 2.9).
+    """
+    return isinstance(error, NotImplementedError) or "not implemented for '" in str(error)
+
+
+def refuse_what_the_host_lacks(func: Any, operands: Any, error: RuntimeError) -> None:
     """Raise ``UnsupportedVirtually`` where the CPU's kernel of ``func`` is what is missing."""
     text = str(error)
     if "'CPU' backend" not in text and "not implemented for '" not in text:

@@ -36,6 +36,7 @@ from runtime_guard.core.torch_internals import (
 )
 from runtime_guard.virtual.function_bodies import DEVICE_KEYWORDS
 from runtime_guard.virtual.races import Watch
+from runtime_guard.virtual.refusals import says_what_is_missing
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
@@ -174,8 +175,10 @@ def pass_by(
     set_key_excluded(PYTHON_SNAPSHOT, True)
     try:
         result = func(*args, **kwargs) if kwargs else func(*args)
-    except NotImplementedError:  # the dispatch mode says what is missing
-        return NotImplemented
+    except RuntimeError as error:
+        if not says_what_is_missing(error):
+            raise
+        return NotImplemented  # the dispatch mode says it
     finally:
         set_key_excluded(PYTHON, False)
         set_key_excluded(PYTHON_SNAPSHOT, False)
@@ -242,7 +245,7 @@ def _look_up(func: Any) -> SingleOperation | None:
     if not hasattr(packet, "overloads"):
         return None
     overloads = [getattr(packet, overload) for overload in packet.overloads()]
-    overloads = [o for o in overloads if _is_known(o) and not _writes_out(o)]
+    overloads = [o for o in overloads if _is_known(o) and not (_writes_out(o) or _takes_text(o))]
     single = [o for o in overloads if _is_single(o)]
     where = _tensor_positions(single)
     if not where or any(_tensors(o) <= where for o in overloads if o not in single):
@@ -277,6 +280,14 @@ def _is_known(overload: Any) -> bool:
 def _writes_out(overload: Any) -> bool:
     """Is it the overload with ``out=``?  A tensor in a keyword is never passed by."""
     return any(a.kwarg_only and a.is_out for a in overload._schema.arguments)
+
+
+def _takes_text(overload: Any) -> bool:
+    """Is a text demanded, such as the name of a dimension?  A call with one is never passed by."""
+    return any(
+        str(a.type) in ("str", "List[str]") and not a.has_default_value()
+        for a in overload._schema.arguments
+    )
 
 
 def _plan(overload: Any) -> Plan:

@@ -13,8 +13,9 @@ import torch.nn.functional as F  # noqa: E402
 from torch import nn  # noqa: E402
 from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 
-from runtime_guard import DeviceGuard, virtual_devices  # noqa: E402
+from runtime_guard import DeviceGuard, UnsupportedVirtually, virtual_devices  # noqa: E402
 from runtime_guard.core.torch_internals import dispatcher  # noqa: E402
+from runtime_guard.virtual import autocast  # noqa: E402
 from runtime_guard.virtual.autocast import Policy, policy_of  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
@@ -66,8 +67,27 @@ class TestHistogramOfIntegers:
         assert out.tolist() == [1, 2]
 
     def test_the_host_has_none(self, card):
-        with pytest.raises(NotImplementedError, match="histogram_cpu"):
+        with pytest.raises(RuntimeError, match="histogram_cpu"):
             torch.histc(torch.tensor([1, 2]), bins=2)
+
+
+@pytest.mark.parametrize("kind", [RuntimeError, NotImplementedError])
+def test_a_dtype_that_the_host_lacks_is_a_limit_of_virtual_devices(kind):
+    """Up to torch 2.6 the host's kernels raise a plain ``RuntimeError``."""
+
+    def spin(x):
+        raise kind("\"spin\" not implemented for 'Half'")
+
+    library = torch.library.Library("lacking", "FRAGMENT")
+    try:
+        library.define("spin(Tensor x) -> Tensor")
+        library.impl("spin", spin, "CPU")
+        with virtual_devices("cuda"), pytest.raises(UnsupportedVirtually, match="no such kernel"):
+            torch.ops.lacking.spin(torch.ones(1, device="cuda"))
+        with virtual_devices("cuda"), pytest.raises(kind, match='^"spin" not'):
+            torch.ops.lacking.spin(torch.ones(1))
+    finally:
+        library._destroy()
 
 
 LOWER = {
@@ -128,8 +148,39 @@ class TestAutocast:
 
     def test_refuses_what_overflows(self, card):
         probability = torch.rand(3, device="cuda")
-        with torch.autocast("cuda"), pytest.raises(RuntimeError, match="unsafe to autocast"):
+        with torch.autocast("cuda"), pytest.raises(RuntimeError, match="BCELoss are unsafe to a"):
             F.binary_cross_entropy(probability, probability)
+
+    def test_refuses_in_pytorchs_words_where_a_kernel_cannot_be_had(self, monkeypatch):
+        """``torch.library.get_kernel`` is new in torch 2.9."""
+        monkeypatch.delattr(torch.library, "get_kernel", raising=False)
+        with virtual_devices("cuda"):
+            self.test_refuses_what_overflows(None)
+
+    def test_pytorch_may_have_no_autocast_of_a_type(self, monkeypatch):
+        """Torch 2.4 has none of MPS: whatever it is asked about that, it raises."""
+
+        def but_mps(ask):
+            def asked(kind, *rest):
+                if "mps" in kind.lower():
+                    raise RuntimeError(f"unknown device type: {kind}")
+                return ask(kind, *rest)
+
+            return asked
+
+        autocast._table.cache_clear()
+        monkeypatch.setattr(torch.amp, "is_autocast_available", lambda kind: kind != "mps")
+        monkeypatch.setattr(autocast, "_is_enabled", but_mps(autocast._is_enabled))
+        known = but_mps(autocast.dispatcher.registrations)
+        monkeypatch.setattr(autocast.dispatcher, "registrations", staticmethod(known))
+        host = torch.ones(2, 2)
+        try:
+            with virtual_devices("mps"), torch.autocast("cpu"):
+                assert (host @ host).dtype is torch.bfloat16
+            with virtual_devices("cuda"), torch.autocast("cuda"):
+                assert (host.cuda() @ host.cuda()).dtype is torch.float16
+        finally:
+            autocast._table.cache_clear()
 
     def test_host_tensors_are_not_touched(self, card):
         with torch.autocast("cuda"):
