@@ -84,8 +84,7 @@ def _reduce_everywhere(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     The mean of integers is NCCL's: their sum, divided without a rest; gloo divides as floats do.
     """
     tensors, boxed, operation = args[:3]
-    mean: Any = dist.ReduceOp.AVG
-    if operation.op() != int(mean) or _are_floats(tensors):
+    if _are_floats(tensors) or not _is_mean(operation):
         return func(*args, **kwargs)
     group = dist.ProcessGroup.unbox(boxed)
     options = dist.AllreduceOptions()
@@ -95,6 +94,12 @@ def _reduce_everywhere(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any])
     for tensor in tensors:
         tensor.div_(group.size(), rounding_mode="trunc")
     return tensors, work.boxed()
+
+
+def _is_mean(operation: Any) -> bool:
+    """Is it ``ReduceOp.AVG``?  In some releases (2.9 is one) no operation says which it is."""
+    mean: Any = dist.ReduceOp.AVG
+    return hasattr(operation, "op") and bool(operation.op() == int(mean))
 
 
 def _are_floats(tensors: list[torch.Tensor]) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 import torch.multiprocessing.reductions
+import torch.nested._internal.nested_tensor  # else torch 2.4 does when the first tensor is sent
 
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.placement import (

@@ -7,6 +7,8 @@ import torch_ranks
 
 torch = pytest.importorskip("torch")
 
+from runtime_guard.virtual.collectives import _reduce_everywhere  # noqa: E402
+
 pytestmark = [
     pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device"),
     pytest.mark.skipif(not torch.distributed.is_available(), reason="without torch.distributed"),
@@ -303,6 +305,13 @@ EXPECTED = {
 def second_rank(tmp_path_factory):
     """What every case gave in rank 1."""
     return torch_ranks.last_rank_says(tmp_path_factory.mktemp("ranks"), PROGRAM)
+
+
+def test_an_operation_that_does_not_say_what_it_is_goes_to_gloo():
+    """In some releases of PyTorch (2.9 is one) no operation does."""
+    number = torch.tensor([3])
+    args = ([number], object(), object())
+    assert _reduce_everywhere(lambda *given: given, args, {}) == args
 
 
 def test_attention_of_a_dtensor_says_what_is_missing(second_rank):
