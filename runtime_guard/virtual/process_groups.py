@@ -13,6 +13,7 @@ import functools
 import importlib
 import sys
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import torch
@@ -89,8 +90,12 @@ class _RandomNumbersOfTheHost:
     """What ``DTensor`` asks for random numbers: each rank has those of the host's generator."""
 
     distribute_region_enabled = False
-    _distribute_region = contextlib.nullcontext
     _manual_seed = torch.manual_seed
+
+    @staticmethod
+    def _distribute_region(spec: Any, generator: Any = None) -> AbstractContextManager[None]:
+        """A block in which a rank draws its part; some releases (2.9 is one) give a generator."""
+        return contextlib.nullcontext()
 
 
 def _has_cards_only(api: Any, group: Any) -> bool:

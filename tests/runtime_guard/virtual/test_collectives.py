@@ -8,6 +8,7 @@ import torch_ranks
 torch = pytest.importorskip("torch")
 
 from runtime_guard.virtual.collectives import _reduce_everywhere  # noqa: E402
+from runtime_guard.virtual.process_groups import _RandomNumbersOfTheHost  # noqa: E402
 
 pytestmark = [
     pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device"),
@@ -312,6 +313,12 @@ def test_an_operation_that_does_not_say_what_it_is_goes_to_gloo():
     number = torch.tensor([3])
     args = ([number], object(), object())
     assert _reduce_everywhere(lambda *given: given, args, {}) == args
+
+
+def test_a_dtensor_may_be_drawn_with_a_generator():
+    """In some releases of PyTorch (2.9 is one) each is, None if the program names none."""
+    with _RandomNumbersOfTheHost._distribute_region(object(), generator=None):
+        pass
 
 
 def test_attention_of_a_dtensor_says_what_is_missing(second_rank):
