@@ -5,9 +5,10 @@ In one place, because these are what a new release of torch may move.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any, cast
 
@@ -95,6 +96,18 @@ _as_subclass: Callable[[torch.Tensor, Any], torch.Tensor] = torch.Tensor.as_subc
 
 disable_torch_function: Callable[[], AbstractContextManager[Any]] = _c.DisableTorchFunction
 """A block in which neither modes nor subclasses are asked."""
+
+
+@contextlib.contextmanager
+def without_function_modes() -> Iterator[None]:
+    """A block in which no function mode of those around it is asked; its own ones are."""
+    modes = [pop_function_mode() for _ in range(function_mode_count())]
+    try:
+        with _c._EnableTorchFunction():
+            yield
+    finally:
+        for mode in reversed(modes):
+            push_function_mode(mode)
 
 
 class dispatcher:

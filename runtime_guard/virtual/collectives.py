@@ -60,7 +60,7 @@ def _gather_list(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> An
     parts[group.rank()].copy_(own)
     for root, part in enumerate(parts[:-1]):
         group.broadcast(part, root).wait()
-    last = torch.ops.c10d.broadcast_([parts[-1]], boxed, len(parts) - 1, 0)
+    last = torch.ops.c10d.broadcast_([parts[-1]], boxed, len(parts) - 1, 0, True, -1)
     return args[0], last[1]
 
 

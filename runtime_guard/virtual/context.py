@@ -22,9 +22,9 @@ from runtime_guard.core import device_guards, inheritance
 from runtime_guard.core.memory import install_meters
 from runtime_guard.core.patches import Patches, show_originals
 from runtime_guard.core.torch_internals import (
-    disable_torch_function,
     has_torch_function,
     without_dispatch_modes,
+    without_function_modes,
 )
 from runtime_guard.core.warning_places import keep_places
 from runtime_guard.recording.module_moves import watch_module_moves
@@ -221,7 +221,7 @@ class _Installed:
     @contextlib.contextmanager
     def _suspended(self) -> Iterator[None]:
         """Torch as it is outside of the block, for imports."""
-        with _entry_lock, disable_torch_function():
+        with _entry_lock, without_function_modes():
             finders = [f for f in sys.meta_path if isinstance(f, TorchImports)]
             for finder in finders:  # first of all: what follows imports, too
                 finder.remove()

@@ -181,7 +181,8 @@ def _barrier_of_the_host(api: Any) -> Any:
             return None
         communicators.meet_at_barrier(group, device_ids)
         options = dist.BarrierOptions()
-        options.asyncOp = async_op
+        if hasattr(options, "asyncOp"):  # new after torch 2.6
+            options.asyncOp = async_op
         options.device = CPU
         if timeout is not None:
             options.timeout = timeout

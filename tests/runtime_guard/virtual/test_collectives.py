@@ -7,8 +7,12 @@ import torch_ranks
 
 torch = pytest.importorskip("torch")
 
+from runtime_guard.virtual import process_groups  # noqa: E402
 from runtime_guard.virtual.collectives import _reduce_everywhere  # noqa: E402
-from runtime_guard.virtual.process_groups import _RandomNumbersOfTheHost  # noqa: E402
+from runtime_guard.virtual.process_groups import (  # noqa: E402
+    _barrier_of_the_host,
+    _RandomNumbersOfTheHost,
+)
 
 pytestmark = [
     pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device"),
@@ -313,6 +317,30 @@ def test_an_operation_that_does_not_say_what_it_is_goes_to_gloo():
     number = torch.tensor([3])
     args = ([number], object(), object())
     assert _reduce_everywhere(lambda *given: given, args, {}) == args
+
+
+def test_a_barrier_needs_no_more_options_than_pytorch_has(monkeypatch):
+    """In torch 2.6 its options do not say whether somebody waits."""
+
+    class Options:
+        __slots__ = ("device", "device_ids", "timeout")
+
+    class Work:
+        def wait(self):
+            passed.append("waited for")
+
+    class Group:
+        def barrier(self, opts):
+            passed.append(str(opts.device))
+            return Work()
+
+    passed = []
+    monkeypatch.setattr(torch.distributed, "BarrierOptions", Options)
+    monkeypatch.setattr(process_groups.communicators, "meet_at_barrier", lambda group, cards: None)
+    api = torch.distributed.distributed_c10d
+    monkeypatch.setattr(api, "_rank_not_in_group", lambda group: False)
+    _barrier_of_the_host(api)(Group())
+    assert passed == ["cpu", "waited for"]
 
 
 def test_a_dtensor_may_be_drawn_with_a_generator():

@@ -84,7 +84,7 @@ def test_a_dtype_that_the_host_lacks_is_a_limit_of_virtual_devices(kind):
         library.impl("spin", spin, "CPU")
         with virtual_devices("cuda"), pytest.raises(UnsupportedVirtually, match="no such kernel"):
             torch.ops.lacking.spin(torch.ones(1, device="cuda"))
-        with virtual_devices("cuda"), pytest.raises(kind, match='^"spin" not'):
+        with virtual_devices("cuda"), pytest.raises(kind, match='"spin" not'):
             torch.ops.lacking.spin(torch.ones(1))
     finally:
         library._destroy()

@@ -176,6 +176,35 @@ def test_threads_that_outlive_the_block():
     assert done == [1.0]
 
 
+def test_a_part_of_torch_imported_inside_may_use_modes_of_its_own(tmp_path):
+    """``torch._dynamo`` of torch 2.6 does, and any optimizer imports it."""
+    source = """
+        import torch
+        from torch.overrides import TorchFunctionMode
+
+        class Mode(TorchFunctionMode):
+            def __torch_function__(self, func, types, args=(), kwargs=None):
+                seen.append(func.__name__)
+                return func(*args, **(kwargs or {}))
+
+        seen, one = [], torch.ones(1)
+        with Mode():
+            one + one
+    """
+    (tmp_path / "with_a_mode.py").write_text(textwrap.dedent(source))
+    torch.__path__.append(str(tmp_path))
+    try:
+        with virtual_devices("cuda"):
+            from torch.with_a_mode import seen
+
+            assert torch.ones(1, device="cuda").device.type == "cuda"
+        assert seen == ["add"]
+    finally:
+        torch.__path__.pop()
+        sys.modules.pop("torch.with_a_mode", None)
+        vars(torch).pop("with_a_mode", None)
+
+
 def test_torch_dynamo_imported_inside_is_the_real_one_and_what_it_compiled_follows_the_devices():
     """In a process of its own: it takes long to import, and has not to be there before."""
     program = """
