@@ -86,7 +86,7 @@ def move_of_unknown(
         frame.unit.moved_objects.add(path)
         if type(base) is Unknown:  # alone: it moves in place, as modules do
             evidence.effects.in_place = True
-            frame.state.moved(path, Tensor(target, step, 0, evidence))
+            frame.state.move(path, Tensor(target, step, 0, evidence))
     return Tensor(target, step, 0, evidence)
 
 

@@ -157,7 +157,7 @@ class State:
             self.owners.add(owner)
             self.note_part(path)
 
-    def moved(self, path: str, value: Value) -> None:
+    def move(self, path: str, value: Value) -> None:
         """What `x` or `x.part` holds was moved in place, and its parts with it."""
         self.bind(path, value)
         self.hold(path, value)

@@ -39,4 +39,4 @@ def rebind(
     path = dotted(node)
     if path:
         traits = tensor.traits & ~(DEFAULT | LOADED)
-        frame.state.moved(path, Tensor(place, step, traits, tensor.evidence))
+        frame.state.move(path, Tensor(place, step, traits, tensor.evidence))
