@@ -124,7 +124,7 @@ _SAVED = re.compile(rb"^[^#\n]*\btorch\.save\(\s*([^,\n]*)", re.M)
 _INSTALLING = ("setup.py", "setup.cfg", "pyproject.toml")
 
 
-FEW = 10  # names
+FEW = 10  # names: to look for each of them takes less time than to look for all
 
 
 class Mentions:
@@ -205,7 +205,8 @@ class Mentions:
         """Whether the files that are no tests save something, and all of it from the host:
         `torch.save(net.cpu().state_dict(), path)`. Where there is too much to look through, they do
         not."""
-        saved = [found for text in self._code() for found in _SAVED.findall(text)]
+        saving = (text for text in self._code() if b"torch.save(" in text)
+        saved = [found for text in saving for found in _SAVED.findall(text)]
         return bool(saved) and all(b".cpu()" in each for each in saved)
 
     @cached_property
@@ -244,7 +245,6 @@ class Mentions:
     def _using(self, name: str) -> Iterator[Path]:
         """The first two files that use it: one of them is another than the one asked for."""
         literal = name.encode()
-        # for a few names, all of a single file, it takes less time to look for each of them
         files = self._naming.files(literal) if len(self._known) > FEW else None
         found = 0
         for file in self._texts if files is None else files:

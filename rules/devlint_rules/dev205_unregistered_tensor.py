@@ -13,7 +13,7 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site, StepKind
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, called
 from devlint_rules.helpers.attributes import assignment, attribute_trace
@@ -36,7 +36,7 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     return (Replacement(Site(facts.source, statement), call),)
 
 
-def _advice(facts: Facts, fact: PlainAttribute) -> str:
+def _advice(fact: PlainAttribute) -> str:
     if fact.operand.is_parameter:
         return "keep parameters in an `nn.ParameterList` or `nn.ParameterDict`"
     if fact.is_trained:
@@ -52,7 +52,7 @@ def _advice(facts: Facts, fact: PlainAttribute) -> str:
             "its use"
         )
     later = ""
-    if fact.method not in _methods_of_constructors(facts.source.tree):
+    if fact.is_late:
         later = (
             f"; `{fact.method}` may run once the module was moved: make it where that is by then, "
             "`device=next(self.parameters()).device`"
@@ -61,15 +61,6 @@ def _advice(facts: Facts, fact: PlainAttribute) -> str:
         f'register it: `self.register_buffer("{fact.attribute}", …)`; '
         f"`persistent=False` keeps it out of the state_dict{later}"
     )
-
-
-@lru_cache(maxsize=1)  # the file under check
-def _methods_of_constructors(tree: cst.Module) -> frozenset[str]:
-    """The constructor, and what the constructors of a file call of their own: `self.build()`."""
-    constructors = (f for f in every(tree, cst.FunctionDef) if f.name.value == "__init__")
-    called = (dotted(call.func) for each in constructors for call in every(each.body, cst.Call))
-    own = (name.removeprefix("self.") for name in called if name.startswith("self."))
-    return frozenset({"__init__", *own})
 
 
 def _is_put_by_setting(facts: Facts, fact: PlainAttribute) -> bool:
@@ -179,7 +170,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence_of(assumed),
             f"`self.{fact.attribute}` is a plain tensor attribute of `{fact.class_name}`: "
             "`Module.to` and `state_dict` pass it by",
-            advice=_advice(facts, fact),
+            advice=_advice(fact),
             trace=attribute_trace(fact, [use.site for use in uses]),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,

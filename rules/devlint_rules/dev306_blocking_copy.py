@@ -137,10 +137,8 @@ def _in_vain(facts: Facts, copies: list[tuple[Move, Site]]) -> Claim:
     assert isinstance(made.node, cst.Call)
     factory = short(made.node.func)
     name = factory.rpartition(".")[2]
-    takes_no_option = name.endswith("Tensor") or name in _OF_MEMORY
-    pinned = f"`{factory}(…).pin_memory()`"
-    if not takes_no_option:
-        pinned = f"`{factory}(…, pin_memory=True)`"
+    has_option = name not in _OF_MEMORY and not name.endswith("Tensor")
+    how = "(…, pin_memory=True)" if has_option else "(…).pin_memory()"
     assumed = time_matters(facts, move.site)
     return Claim(
         move.site,
@@ -148,7 +146,7 @@ def _in_vain(facts: Facts, copies: list[tuple[Move, Site]]) -> Claim:
         confidence_of(assumed),
         f"`{short(move.site.node)}` asks not to wait, but `{move.subject.name}` is in pageable "
         f"memory{and_more(len(others))}: the host copies it first, and may wait",
-        advice=f"copy from pinned memory: {pinned}",
+        advice=f"copy from pinned memory: `{factory}{how}`",
         trace=(
             *history(move.subject),
             *(Note(m.site, "copied from pageable memory, too") for m, _ in others[:MAX_TWINS]),

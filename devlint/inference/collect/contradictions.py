@@ -31,7 +31,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import MeetingDraft, Meetings
 from devlint.inference.program.traffic import HostInputs, Moves
 from devlint.inference.syntax.filled_parts import fills_list_with
-from devlint.inference.syntax.text import shorten
+from devlint.inference.syntax.text import has_key, shorten
 
 # Steps of a story. On code that works, one step of such a long one is wrong far more often than the
 # code is.
@@ -96,17 +96,11 @@ def _of_host_copies(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
         if copy.origin is None or entry.origin is None or not isinstance(asked, cst.Subscript):
             continue
         is_copied_here = copy.origin.kind is StepKind.MOVED and copy.origin.node is written
-        is_returned = entry.origin.kind is StepKind.COMPUTED and _is_entry(asked)
+        is_returned = entry.origin.kind is StepKind.COMPUTED and has_key(asked)
         if copy.place == CPU and is_copied_here and is_returned:
             message = "{} was put on the host, and not for what it meets here"
             kind = AssumptionKind.EXPLICIT_HOST_IS_MEANT_ELSEWHERE
             yield of_value(frame, kind, copy, message)
-
-
-def _is_entry(node: cst.Subscript) -> bool:
-    """`outputs["image"]`: no tensor has such an index, what holds it is a dict."""
-    inner = node.slice[0].slice
-    return isinstance(inner, cst.Index) and isinstance(inner.value, cst.SimpleString)
 
 
 def _is_of_given_module(draft: MeetingDraft) -> bool:

@@ -9,6 +9,7 @@ import libcst as cst
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
+from devlint.inference.program.constructors import is_called_by_constructor
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
@@ -78,8 +79,9 @@ class _Unguarded:
     def demands_with(self, unit: Unit, load: MentionNote) -> bool:
         """What a load stands in demands CUDA: its function, another method of its class, or any
         part of the script."""
-        in_script = self.demanding or holds("device-of-file", unit.source.text)
-        if load.function in self.demanding or (unit.is_script and in_script):
+        if load.function in self.demanding:
+            return True
+        if unit.is_script and (self.demanding or holds("device-of-file", unit.source.text)):
             return True
         info = load.function.info if load.function is not None else None
         return info is not None and any(f is not None and f.info is info for f in self.demanding)
@@ -166,7 +168,7 @@ def _of_module(function: Function) -> str:
     method that runs once the module is placed, and so not while it is made."""
     info = function.info
     assert info is not None
-    if not _is_of_object(function) or runs_in_constructor(info, function):
+    if not _is_of_object(function) or is_called_by_constructor(info, function.name):
         return ""
     if "self.device" in info.text:
         return "self.device"
@@ -181,19 +183,6 @@ def _has_parameters(info: ClassInfo) -> bool:
         for each in info.lineage()
         for name, kind in each.registered.items()
     )
-
-
-def runs_in_constructor(info: ClassInfo, function: Function) -> bool:
-    """The constructor calls the method, or one that does."""
-    called, waiting = set[str](), ["__init__"]
-    while waiting:
-        method = info.method(waiting.pop())
-        calls = every(method.node.body, cst.Call) if method is not None else ()
-        names = (dotted(call.func).rpartition(".") for call in calls)
-        new = {name for owner, _, name in names if owner == "self"} - called
-        called |= new
-        waiting += new
-    return function.name in called
 
 
 def _is_of_object(function: Function) -> bool:

@@ -29,6 +29,7 @@ from devlint.inference.interpreter.submodules import (
 from devlint.inference.program import usage
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.attribute_notes import AttributeNote
+from devlint.inference.program.constructors import is_called_by_constructor
 from devlint.inference.program.declarations import ClassInfo, classes_of
 from devlint.inference.program.events import KeptMeets
 from devlint.inference.program.frames import Frame
@@ -82,6 +83,8 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 is_trained=bool(note.tensor.traits & GRAD),
                 in_host_script=_is_of_host_script(info),
                 switch="" if note.of_modules else switch_of(info, note.method, note.name),
+                is_late=note.method != "__init__"
+                and not is_called_by_constructor(info, note.method),
             )
         )
 

@@ -60,6 +60,7 @@ class PlainAttribute(NamedTuple):
     one_of_several: bool = False  # that another attribute may hold, from which it was taken
     in_host_script: bool = False  # the class is of a script alone, which names no accelerator
     switch: str = ""  # of the object: it is made and used only where that is on
+    is_late: bool = False  # no constructor of its class calls the method that assigns it
 
 
 class LateMove(NamedTuple):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import libcst as cst
+
 from devlint.inference.conventions import found
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.program.declarations import Function, functions_of
+from devlint.inference.program.declarations import ClassInfo, Function, functions_of
 from devlint.inference.program.frames import Frame, closure_of
 from devlint.inference.program.units import Unit
+from devlint.inference.syntax.text import dotted, every
 
 _BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
 
@@ -31,6 +34,19 @@ def runs_in_constructor(frame: Frame) -> bool:
         answer = built or (function.info is not None and _sets_up(function))
         known.answers[function] = answer
     return answer
+
+
+def is_called_by_constructor(info: ClassInfo, name: str) -> bool:
+    """The constructor calls the method, or one that does."""
+    called, waiting = set[str](), ["__init__"]
+    while waiting:
+        method = info.method(waiting.pop())
+        calls = every(method.node.body, cst.Call) if method is not None else ()
+        names = (dotted(call.func).rpartition(".") for call in calls)
+        new = {name for owner, _, name in names if owner == "self"} - called
+        called |= new
+        waiting += new
+    return name in called
 
 
 def is_being_made(frame: Frame, tensor: Tensor) -> bool:

@@ -14,7 +14,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import LoopState
 from devlint.inference.summaries.waits import hot_one, is_property, prefixes
 from devlint.inference.syntax.loops import targets_of
-from devlint.inference.syntax.text import called_name, dotted, owner_of, passed_through
+from devlint.inference.syntax.text import called_name, dotted, has_key, owner_of, passed_through
 
 _NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert"})
 _TRUTHS = frozenset({"if", "while", "assert", "bool()"})
@@ -93,7 +93,7 @@ def _picked_from(node: cst.CSTNode, counters: set[str], assigned: set[str]) -> c
     """`a` of `a[i]` and `a[i][-1]` by the loop's counter, which the loop does not replace; and
     `a["key"]` of `a["key"][i]`: what has keys is no tensor."""
     indices: list[cst.BaseSlice] = []
-    while isinstance(node, cst.Subscript) and not _has_key(node):
+    while isinstance(node, cst.Subscript) and not has_key(node):
         indices += [element.slice for element in node.slice]
         node = node.value
     base = dotted(owner_of(node))
@@ -103,12 +103,6 @@ def _picked_from(node: cst.CSTNode, counters: set[str], assigned: set[str]) -> c
         _depends(part.value, counters) for part in indices if isinstance(part, cst.Index)
     )
     return node if picks else None
-
-
-def _has_key(node: cst.Subscript) -> bool:
-    """`table["key"]`."""
-    part = node.slice[0].slice
-    return isinstance(part, cst.Index) and isinstance(part.value, cst.SimpleString)
 
 
 def _depends(node: cst.CSTNode, names: set[str]) -> bool:

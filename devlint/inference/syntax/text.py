@@ -91,6 +91,12 @@ def owner_of(node: cst.CSTNode) -> cst.CSTNode:
     return node
 
 
+def has_key(node: cst.Subscript) -> bool:
+    """`outputs["image"]`: no tensor has such an index, what holds it is a dict."""
+    inner = node.slice[0].slice
+    return isinstance(inner, cst.Index) and isinstance(inner.value, cst.SimpleString)
+
+
 def names_in(node: cst.CSTNode) -> list[str]:
     """The dotted names that an expression mentions, `a` and `b.c` in `f(a)[b.c]`, nearest first."""
     found: list[str] = []
