@@ -21,7 +21,7 @@ from devlint.inference.interpreter.item_assignments import assign_item
 from devlint.inference.interpreter.operators import in_place
 from devlint.inference.models import gradients
 from devlint.inference.models.elements import told_by_position, unpacked
-from devlint.inference.models.module_places import placed
+from devlint.inference.models.module_places import placed, put_into
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import AddedUp
 from devlint.inference.program.frames import Assigned, Frame
@@ -50,6 +50,8 @@ def _assign_attribute(
     name = target.attr.value
     if name == "data":
         _put_into_module(frame, target.value, value)
+    if type(value) is Instance and value.module:
+        put_into(frame, value, target.value, target)
     for holder in alternatives(receiver):
         if type(holder) is Instance:
             if holder is frame.instance and frame.info is not None:

@@ -35,6 +35,7 @@ from devlint.inference.interpreter.tensor_indices import (
 )
 from devlint.inference.models import objects
 from devlint.inference.models.held_tensors import tensors_in
+from devlint.inference.models.module_places import put_into
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification.contradictions import contradiction
 from devlint.inference.models.unification.drafts import note
@@ -58,6 +59,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
     base = frame.eval(target.value)
     indices = [index_of(frame, element.slice) for element in target.slice]
     path = dotted(target.value)
+    if type(value) is Instance and value.module:
+        put_into(frame, value, target.value, target)
     if path:
         frame.touch(path)
     frame.each(base, lambda holder: _assign_to(frame, target, base, holder, indices, value, source))

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue, External, Host
-from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.placement import CPU, Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, PARAMETER, Tensor
 from devlint.inference.domain.value import (
@@ -21,6 +21,7 @@ from devlint.inference.domain.value import (
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame, globals_of
 from devlint.inference.program.values import FunctionValue, Instance, Placed
+from devlint.inference.syntax.text import code
 
 
 def placed(frame: Frame, module: Instance) -> tuple[Placement, Provenance | None]:
@@ -62,9 +63,52 @@ def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTN
     if type(frame.state.env.get(module)) is Placed:
         module.moves += 1
     frame.state.env[module] = Placed(place, step)
+    for part in parts_left(frame, module):
+        frame.state.env[part] = Placed(place, step)
     for twin in module.twins:
         frame.state.env[twin] = Placed(None, None)  # moved, too, where it was the one meant
     move_what_was_handed_in(module)
+
+
+def put_into(
+    frame: Frame, part: Instance, owner: cst.BaseExpression, target: cst.Attribute | cst.Subscript
+) -> None:
+    """`net.head = nn.Linear(8, 2)`, `net.layers[0] = …`: a part goes where its module goes from
+    then on, and not where that went before."""
+    place, origin = placed(frame, part)
+    if place != CPU or _is_moved(origin) or not stateful(frame, part):
+        return
+    for holder in _modules_around(frame, owner):
+        if holder is frame.instance or not _is_moved(placed(frame, holder)[1]):
+            continue
+        said = "put in here, after the module was moved"
+        step = Provenance(StepKind.ATTRIBUTE, target, frame.unit.source, origin, said)
+        frame.state.env[part] = Placed(place, step)
+        while holder.parent is not None:
+            holder = holder.parent
+        fields = frame.fields_of(holder)
+        frame.write(fields, fields.putting({code(target).partition(".")[2]: part}))
+
+
+def _modules_around(frame: Frame, owner: cst.BaseExpression) -> list[Instance]:
+    """The innermost module in sight of those that an expression goes through, as any branch
+    has it."""
+    while True:
+        values = alternatives(frame.eval(owner))
+        found = [each for each in values if type(each) is Instance and each.module]
+        if found or not isinstance(owner, (cst.Attribute, cst.Subscript)):
+            return found
+        owner = owner.value
+
+
+def _is_moved(origin: Provenance | None) -> bool:
+    return origin is not None and origin.kind is StepKind.MOVED
+
+
+def parts_left(frame: Frame, module: Instance) -> list[Instance]:
+    """The parts of a module that have a place of their own, of what was put into it."""
+    held = frame.fields_of(module).entries.values()
+    return [each for each in held if type(each) is Instance and each in frame.state.env]
 
 
 def move_what_was_handed_in(module: Instance, depth: int = 3) -> None:

@@ -24,7 +24,7 @@ from devlint.inference.models.elements import output
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.library_functions import apply_call
 from devlint.inference.models.module_inputs import check_inputs
-from devlint.inference.models.module_places import placed, replaced, stateful
+from devlint.inference.models.module_places import parts_left, placed, replaced, stateful
 from devlint.inference.models.moves.objects import move_of_module
 from devlint.inference.models.operands import operands_of
 from devlint.inference.models.registration import hand_over_parameters, register_attribute
@@ -76,6 +76,8 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     place, origin = placed(frame, module)
     if module.info is not None and not stateful(frame, module):
         place = None
+    for part in parts_left(frame, module):
+        _check_part(frame, node, part, arguments)
     if module.info is not None:
         function = module.info.method("forward") or module.info.method("__call__")
         if function is not None:
@@ -115,6 +117,14 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     if known is not None:
         return _shape(result, known.results, known.scalar)
     return result
+
+
+def _check_part(frame: Frame, node: cst.Call, part: Instance, arguments: Arguments) -> None:
+    """A part that its module left on the host: what the module is called with is not there."""
+    place, origin = placed(frame, part)
+    named = origin.node if origin is not None else None
+    if isinstance(named, (cst.Attribute, cst.Subscript)):
+        check_inputs(frame, node, named, place, origin, arguments)
 
 
 def output_of(frame: Frame, node: cst.Call, module: Instance, arguments: Arguments) -> Value:

@@ -23,7 +23,7 @@ from devlint.inference.domain.value import (
 )
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.held_tensors import tensors_in
-from devlint.inference.models.module_places import placed, stateful
+from devlint.inference.models.module_places import parts_left, placed, stateful
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Parameter
@@ -41,6 +41,7 @@ class Binding:
         self.values: dict[Evidence, Value] = {}
         self.nodes: dict[Variable, cst.CSTNode] = {}
         self.owners: set[Variable] = set()  # where modules live: their parts need be no tensors
+        self.parts_left: dict[Variable, Tensor] = {}  # by the same, a part that was put in later
         self.inside = False  # the caller is a method of the same object
         self.holder: Instance | None = None  # the object of a method, seen from outside
         self.actuals: dict[Variable, Value] = {}  # those that differ from branch to branch
@@ -93,9 +94,16 @@ class Binding:
                 self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
             if type(actual) is Instance:
                 self.owners.add(parameter.variable)
+                self._note_parts_left(parameter.variable, actual)
             if type(actual) is Union or _holds_several(actual):
                 self.actuals[parameter.variable] = actual
             self.nodes[parameter.variable] = node
+
+    def _note_parts_left(self, variable: Variable, module: Instance) -> None:
+        for part in parts_left(self.frame, module):
+            place, origin = placed(self.frame, part)
+            if place == CPU:
+                self.parts_left[variable] = Tensor(place, origin, 0)
 
     def _note_moved(self, actual: Value) -> None:
         """The callee puts it somewhere, and so does who hands in what it was handed."""

@@ -191,7 +191,7 @@ def _check_pending(
     if not _comes_there(pending, binding) or exclude(own, frame.state.when):
         return
     for a in _operands(pending.left, binding):
-        for b in _operands(pending.right, binding):
+        for b in _fed(pending, binding) or _operands(pending.right, binding):
             if a is b or a.place is None or b.place is None or never_meet(frame, a, b):
                 continue
             if exclude(own, a.assumed) or exclude(own, b.assumed):
@@ -205,6 +205,15 @@ def _check_pending(
             elif found is not None and not _is_by_placeholder(pending, a, b):
                 _tell(frame, node, pending, binding, a, b, found, as_module)
                 return
+
+
+def _fed(pending: Pending, binding: Binding) -> list[Tensor]:
+    """Of a module that the callee calls, a part that its move had not seen yet."""
+    place = pending.right.place
+    if pending.kind is not MeetingKind.INPUT or type(place) is not Variable:
+        return []
+    part = binding.parts_left.get(place)
+    return [] if part is None else [part]
 
 
 def _comes_there(pending: Pending, binding: Binding) -> bool:
