@@ -21,6 +21,7 @@ from devlint.inference.collect import (
     hard_coded_accelerators,
     ignored_devices,
     invalid_devices,
+    kept_device_names,
     kept_graphs,
     kernel_launches,
     legacy_types,
@@ -55,6 +56,7 @@ from devlint.inference.program.events import (
     DeviceChosen,
     DeviceCompared,
     DeviceFormatted,
+    DeviceNameKept,
     DeviceRevealed,
     Formatted,
     FunctionCalled,
@@ -201,7 +203,7 @@ _tell(CallBound, call_contexts.note)
 _tell(UnknownCalled, call_contexts.note_unknown)
 _tell(HandedOver, call_contexts.note_handed_over)
 _tell(DefaultTaken, dropped_devices.of_default)
-_tell(ArgumentGiven, invalid_devices.of_argument)
+_tell(ArgumentGiven, invalid_devices.of_argument, named_cards.of_argument)
 _tell(
     FunctionReturns,
     dropped_devices.of_unused,
@@ -214,6 +216,7 @@ _tell(FunctionLeft, _function_left)
 # Devices by name, and questions for them.
 _tell(TypeNamed, legacy_types.of_type_name, accelerator_calls.of_name)
 _tell(DeviceFormatted, named_cards.of_name)
+_tell(DeviceNameKept, kept_device_names.of_assignment)
 _tell(DeviceRevealed, places.reveal)
 _tell(Compared, named_cards.of_comparison)
 _tell(Chosen, named_cards.of_choice)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.collect import kept_device_names
 from devlint.inference.collect.mentions import note
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
@@ -14,11 +15,17 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.models.devices import place_of
 from devlint.inference.program.accelerator_notes import Mentions
-from devlint.inference.program.events import Chosen, Compared, DefaultEvaluated, DeviceFormatted
+from devlint.inference.program.events import (
+    ArgumentGiven,
+    Chosen,
+    Compared,
+    DefaultEvaluated,
+    DeviceFormatted,
+)
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance, Super
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, shorten
 
 _LITERALS = (cst.SimpleString, cst.Integer)  # a number is a card's
 
@@ -77,10 +84,27 @@ def of_device(frame: Frame, node: cst.Call, pair: tuple[Value, cst.CSTNode] | No
     if is_global_rank(value):
         note(frame, node, "device").global_rank = True
         return
-    if isinstance(given, _LITERALS) and type(value) is Const:
-        place = place_of(frame, value)
-        if type(place) is Device and place.type == "cuda":
-            note(frame, node, "device", place.index, bare=place.index is None)
+    if type(value) is not Const:
+        return
+    place = place_of(frame, value)
+    if type(place) is not Device or place.type != "cuda":
+        return
+    if isinstance(given, _LITERALS):
+        note(frame, node, "device", place.index, bare=place.index is None)
+        return
+    kept = kept_device_names.literal_of(frame, given)
+    if kept is not None:
+        noted = note(frame, kept, "device", place.index, bare=place.index is None)
+        noted.text = f"{dotted(given)} = {kept.value}"
+
+
+def of_argument(frame: Frame, event: ArgumentGiven) -> None:
+    """`make(3, "cuda")`, of a function of the project whose parameter is a device."""
+    is_literal = isinstance(event.given, cst.SimpleString) and type(event.value) is Const
+    place = place_of(frame, event.value) if is_literal else None
+    if type(place) is Device and place.type == "cuda":
+        noted = note(frame, event.given, "device", place.index, bare=place.index is None)
+        noted.text = shorten(event.node)
 
 
 def of_torch_device(frame: Frame, node: cst.Call, arguments: Arguments) -> None:

@@ -23,7 +23,7 @@ from devlint.inference.models import gradients
 from devlint.inference.models.elements import told_by_position, unpacked
 from devlint.inference.models.module_places import placed, put_into
 from devlint.inference.program.declarations import ClassInfo
-from devlint.inference.program.events import AddedUp
+from devlint.inference.program.events import AddedUp, DeviceNameKept
 from devlint.inference.program.frames import Assigned, Frame
 from devlint.inference.program.values import Instance, Placed
 from devlint.inference.syntax.text import code, dotted
@@ -235,6 +235,8 @@ def run_assign(frame: Frame, node: cst.Assign) -> bool:
         frame.unit.moved_calls.add(node.value)  # copied to where that is
     value = frame.eval(node.value)
     only = node.targets[0].target
+    if type(node.value) is cst.SimpleString and type(only) in (cst.Name, cst.Attribute):
+        frame.emit(DeviceNameKept(node.value, only))
     own = _own_move(only, node.value)
     fresh = [loop for loop in frame.control.loops if own and own not in loop.assigned]
     declared = frame.control.contract

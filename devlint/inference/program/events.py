@@ -274,6 +274,13 @@ class DeviceFormatted(NamedTuple):
     index: Value  # type: ignore[assignment]  # the field, not what tuples have
 
 
+class DeviceNameKept(NamedTuple):
+    """A name or an attribute is bound to a literal string: `self.device = "cuda"`."""
+
+    node: cst.SimpleString
+    target: cst.BaseExpression
+
+
 class Compared(NamedTuple):
     """Two values are compared."""
 
