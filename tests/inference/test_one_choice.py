@@ -164,6 +164,25 @@ def test_a_device_that_is_not_passed_on(result, moved):
     assert all(fact.moved is moved for fact in facts.dropped_arguments)
 
 
+@pytest.mark.parametrize(
+    ("kept", "count"),
+    [
+        ("value.to(device=device)", 0),
+        ("nn.Buffer(value.to(device=device))", 0),
+        ("nn.Parameter(torch.as_tensor(value, device=device))", 1),
+    ],
+)
+def test_without_a_device_a_callee_may_leave_what_it_is_given_where_it_is(kept, count):
+    code = f"""
+        def keep(value, device=None):
+            return {kept}
+
+        def make(n, device):
+            return keep(torch.ones(n, device=device))
+    """
+    assert len(given(code).dropped_arguments) == count
+
+
 def test_what_is_joined_and_then_moved_is_moved():
     facts = given("""
         def bound(x, device=None):

@@ -65,3 +65,8 @@ def test_a_part_that_is_put_in_after_the_move_is_left_behind(put, part):
 )
 def test_a_part_that_is_moved_with_it_or_by_itself_is_there(put):
     assert found(put) == []
+
+
+@pytest.mark.parametrize("weight", ["net.body.weight", "net.body.bias"])
+def test_the_data_of_a_part_is_put_into_all_that_holds_it(weight):
+    assert found(f"net = Net()\n{weight}.data = torch.ones(8).cuda()\nnet(x.cuda())") == []

@@ -249,8 +249,16 @@ def _placed_there(result: Value, variable: Variable, depth: int = 3) -> Tensor |
 
 
 def _made_here(value: Tensor | Instance) -> bool:
-    """The value is no input that the callee only moves."""
-    return value.origin is None or value.origin.root.kind is not StepKind.PARAMETER
+    """The value is no input that the callee only moves, as it is or as a parameter."""
+    root = value.origin.root if value.origin is not None else None
+    return root is None or not (root.kind is StepKind.PARAMETER or _is_moved_inside(root.node))
+
+
+def _is_moved_inside(node: cst.CSTNode) -> bool:
+    """`nn.Parameter(value.to(device=device))`: it has the data of what is moved."""
+    given = every(node.args[0], cst.Call) if isinstance(node, cst.Call) and node.args else ()
+    moves = (each.func for each in given if isinstance(each.func, cst.Attribute))
+    return any(func.attr.value == "to" and isinstance(func.value, cst.Name) for func in moves)
 
 
 def _note(

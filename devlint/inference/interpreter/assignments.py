@@ -131,11 +131,12 @@ def _put_into_module(frame: Frame, parameter: cst.BaseExpression, value: Value) 
     """`cell.weight.data = tensor`: from now on the module is, in part, where the tensor is."""
     if not isinstance(parameter, cst.Attribute) or not dotted(parameter.value):
         return
-    module = frame.eval(parameter.value)
-    if type(module) is not Instance or not module.module or module is frame.instance:
-        return
-    if type(value) is not Tensor or not same_place(placed(frame, module)[0], value.place):
-        frame.state.env[module] = Placed(None, None)
+    found = frame.eval(parameter.value)
+    module = found if type(found) is Instance and found.module else None
+    while module is not None and module is not frame.instance:
+        if type(value) is not Tensor or not same_place(placed(frame, module)[0], value.place):
+            frame.state.env[module] = Placed(None, None)
+        module = module.parent  # and whatever that is a part of
 
 
 def _with_data(tensor: Tensor, data: Value) -> Value:
