@@ -22,6 +22,7 @@ _ADVICE = {
     Mistake.OLD_CONTEXT: "pass the index itself",
     Mistake.NEVER_EQUAL: 'compare its type: `{device}.type == "{type}"`',
     Mistake.ALWAYS_UNEQUAL: 'compare its type: `{device}.type != "{type}"`',
+    Mistake.NEVER_BARE: 'compare its type: `{device}.type == "{type}"`',
     Mistake.NO_SUCH_TYPE: 'PyTorch calls it "cuda" (or "mps", "xpu", …)',
     Mistake.NO_INDEX: 'say which card: `torch.device("{type}", 0)`; without the call it '
     "is that one",
@@ -54,6 +55,8 @@ _MESSAGES = {
     "an older PyTorch takes the current device instead",
     Mistake.NEVER_EQUAL: f"`{{text}}` is never true: {_UNEQUAL}",
     Mistake.ALWAYS_UNEQUAL: f"`{{text}}` is always true: {_UNEQUAL}",
+    Mistake.NEVER_BARE: "`{text}` is never true: where a tensor is, a card has an index, as "
+    "`cuda:0` has",
     Mistake.NO_SUCH_TYPE: 'no device is called "gpu": `{text}` never holds of one',
     Mistake.NO_INDEX: "`{callee}` needs a card's index, which `{text}` does not have",
     Mistake.MINUS_ONE: "`{text}` is -1 on the host, which `{callee}` does not take for a device",
@@ -110,7 +113,7 @@ RULE = Rule(
     summary="A flag, a context manager or a string stands where a device belongs.",
     what="""\
 Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
-compared with a string, and the name of a device that is compared with `"gpu"`;
+compared with a string, or that of a tensor with one that names no index; the name of a device that is compared with `"gpu"`;
 `torch.cuda.set_device("cuda")`, which has no index; `y.to(x.get_device())`; `non_blocking` given
 to the `.cuda()` of a module; `device.index or -1`; `device.index or 0`, and its like;
 `device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`; `"cuda" in
@@ -121,7 +124,8 @@ x.device`; and `if torch.cuda.is_available:`, which is not called.""",
 factories refuse it with a `TypeError`; the functions of `torch.cuda` take it for its index, where
 an older PyTorch takes the current device instead, and says nothing. And `x.device == "cuda"` is
 False wherever `x` lives, without an error: a `torch.device` equals only a `torch.device`, so that
-the branch behind it never runs. `torch.cuda.set_device` wants the index of a card and raises
+the branch behind it never runs. Nor is `x.device == torch.device("cuda")` ever true: the device of a
+tensor on a card is `cuda:0`, with an index. `torch.cuda.set_device` wants the index of a card and raises
 `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and raises `TypeError` for
 more; `x.get_device()` is -1 on the host, which is the index of no device; `device.index or -1` is
 -1 for `cuda:0`, whose index is 0, and `device.index or 0` is 0 for `"cuda"`, which is the current

@@ -353,3 +353,32 @@ def test_an_attribute_that_is_a_text_where_there_is_no_accelerator_equals_one(ot
             return x.float() if self.device == "cpu" else x
     """
     assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ('x.device == torch.device("cuda")', [Mistake.NEVER_BARE]),
+        ('torch.device("xpu") == x.device', [Mistake.NEVER_BARE]),
+        ('next(net.parameters()).device == torch.device("cuda")', [Mistake.NEVER_BARE]),
+        # with an index it may be true, and the host has none
+        ('x.device == torch.device("cuda:0")', []),
+        ('x.device == torch.device("cuda", 0)', []),
+        ('x.device == torch.device("cpu")', []),
+        ('x.device.type == torch.device("cuda").type', []),
+        # a copy that is asked for in any case, and changes nothing
+        ('x.device != torch.device("cuda")', []),
+        # what a caller hands in may be just that
+        ('device == torch.device("cuda")', []),
+        ("x.device == y.device", []),
+    ],
+)
+def test_where_a_tensor_is_a_card_has_an_index(test, found):
+    code = f"""
+    def step(net: nn.Module, x: torch.Tensor, y: torch.Tensor, device):
+        z = y.to(device)
+        if {test}:
+            return net(x)
+        return z
+    """
+    assert mistakes(code) == found

@@ -14,7 +14,7 @@ import libcst as cst
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import ASSUMED, NONE, Const, DeviceValue, External, text_of
-from devlint.inference.domain.placement import CPU, CUDA, Device
+from devlint.inference.domain.placement import CPU, CUDA, Device, Variable, VariableKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
@@ -95,6 +95,9 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
         if any(_is_gpu(a) and _names_cuda(b) for a, b in ((left, right), (right, left))):
             _note(frame, node, Mistake.NO_SUCH_TYPE, shorten(node), "", inferred=True)
             return
+        if isinstance(operator, cst.Equal) and _asks_for_bare_card(node, left, right):
+            _note(frame, node, Mistake.NEVER_BARE, shorten(node), "")
+            return
         device, other = (left, right) if _may_be_device(left) else (right, left)
         named = written_device(other) is not None
         text = type(other) is Const and type(other.value) is str
@@ -114,6 +117,32 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
         _note(frame, node, mistake, shorten(node), "")
     elif named:
         frame.notes.append(ComparisonNote(node, mistake))
+
+
+def _asks_for_bare_card(node: cst.Comparison, left: Value, right: Value) -> bool:
+    """`x.device == torch.device("cuda")`: where a tensor is, a card has an index."""
+    if len(node.comparisons) > 1:
+        return False
+    sides = (left, node.comparisons[0].comparator), (right, node.left)
+    return any(_is_of_tensor(own) and _is_bare_card(written) for own, written in sides)
+
+
+def _is_of_tensor(device: Value) -> bool:
+    place = device.place if type(device) is DeviceValue else None
+    return type(place) is Variable and place.kind in (VariableKind.INPUT, VariableKind.MODULE)
+
+
+def _is_bare_card(node: cst.BaseExpression) -> bool:
+    """`torch.device("cuda")`, written out."""
+    if not isinstance(node, cst.Call) or len(node.args) != 1:
+        return False
+    named = node.args[0].value
+    kind = named.evaluated_value if isinstance(named, cst.SimpleString) else ""
+    return dotted(node.func) == "torch.device" and kind in _WITH_INDEX
+
+
+# Where a tensor is on one of these, its device has an index: `mps:0`, too.
+_WITH_INDEX = frozenset({"cuda", "xpu", "mps", "npu", "hpu", "mlu", "musa"})
 
 
 def _is_text_elsewhere(frame: Frame, comparison: cst.CSTNode) -> bool:

@@ -47,6 +47,7 @@ class Mistake(str, enum.Enum):
     OLD_CONTEXT = "old context"  # the same, given to a function of `torch.cuda`
     NEVER_EQUAL = "never equal"  # a torch.device compared with a string
     ALWAYS_UNEQUAL = "always unequal"
+    NEVER_BARE = "never bare"  # `x.device == torch.device("cuda")`: where `x` is has an index
     NO_SUCH_TYPE = "no such type"  # compared with "gpu", as no device is called
     NO_INDEX = "no index"  # `torch.cuda.set_device("cuda")`
     MINUS_ONE = "minus one"  # `y.to(x.get_device())`, which is -1 on the host
