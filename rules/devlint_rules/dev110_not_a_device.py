@@ -129,10 +129,11 @@ is on a card, its device has an index, as `cuda:0` has. `torch.cuda.set_device` 
 card and raises `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and raises
 `TypeError` for more; `x.get_device()` is -1 on the host, which is the index of no device;
 `device.index or -1` is -1 for `cuda:0`, whose index is 0, and `device.index or 0` is 0 for
-`"cuda"`, which is the current card: another one for each rank. And in `device or "cuda" if available else "cpu"` the first half
-is what the condition chooses: on a machine without CUDA the device that was asked for is
-ignored. `"cuda" in x.device` raises `TypeError`: a `torch.device` is no text. And a function that
-is not called is true on every machine: code for CUDA runs where there is none.""",
+`"cuda"`, which is the current card: another one for each rank. And in `device or "cuda" if
+available else "cpu"` the first half is what the condition chooses: on a machine without CUDA the
+device that was asked for is ignored. `"cuda" in x.device` raises `TypeError`: a `torch.device` is
+no text. And a function that is not called is true on every machine: code for CUDA runs where there
+is none.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\
