@@ -119,9 +119,9 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
         frame.notes.append(ComparisonNote(node, mistake))
 
 
-def _asks_for_bare_card(node: cst.Comparison, left: Value, right: Value) -> bool:
+def _asks_for_bare_card(node: cst.CSTNode, left: Value, right: Value) -> bool:
     """`x.device == torch.device("cuda")`: where a tensor is, a card has an index."""
-    if len(node.comparisons) > 1:
+    if not isinstance(node, cst.Comparison) or len(node.comparisons) > 1:
         return False
     sides = (left, node.comparisons[0].comparator), (right, node.left)
     return any(_is_of_tensor(own) and _is_bare_card(written) for own, written in sides)
