@@ -259,3 +259,43 @@ def test_what_is_one_of_several_kinds_is_no_surer_by_what_is_computed_of_it():
     assert [m for m in sure(code, other="self.scale") if m.endswith("certain")] == []
     moved = sure(code.replace("x = as_torch(x)", "x = torch.ones(3)"), other="self.scale")
     assert moved[0].endswith("certain")
+
+
+CONSTRUCTED = """
+    class Kept:
+        def __init__(self, net, device="cpu"):
+            self.net = net
+            self.table = {table}
+
+    class Net(nn.Module):
+        def __init__(self, n, device="cpu"):
+            super().__init__()
+            self.table = nn.Linear(n, n, device=device)
+
+    class Outer(nn.Module):
+        def __init__(self, n, device):
+            super().__init__()
+            self.net = Net(n)
+            self.rows = torch.zeros(n, device=device)
+
+    def build(n, net, device):
+        return {built}
+"""
+
+
+@pytest.mark.parametrize(
+    ("table", "built", "found"),
+    [
+        ("torch.zeros(3, device=device)", "Kept(net)", ["Kept"]),
+        ("torch.zeros(3, device=device)", "Kept(net, device)", []),
+        ("torch.zeros(3).to(device)", "Kept(net)", ["Kept"]),
+        # the device is only noted
+        ("device", "Kept(net)", []),
+        ("None", "Net(n)", ["Net"]),
+        # what a module registers goes along with what holds it
+        ("None", "Outer(n, device)", []),
+    ],
+)
+def test_a_constructor_is_a_callee_too(table, built, found):
+    facts = given(CONSTRUCTED.format(table=table, built=built))
+    assert [fact.callee for fact in facts.dropped_arguments] == found

@@ -15,7 +15,7 @@ from devlint.inference.domain.value import Unknown, Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.models.devices import place_of
 from devlint.inference.program.accelerator_notes import Mentions
-from devlint.inference.program.declarations import Function
+from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import DefaultTaken, FunctionReturns
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Parameter
@@ -47,6 +47,8 @@ def of_default(frame: Frame, event: DefaultTaken) -> None:
     if _goes_by_given(frame, node, function):
         return
     placed = _placed_there(summary.result, parameter.variable)
+    if placed is None and function.name == "__init__" and function.info is not None:
+        placed = _kept_there(frame, function.info, parameter.variable)
     if placed is not None:
         _note(frame, node, function, parameter.name, placed.origin)
 
@@ -248,6 +250,19 @@ def _placed_there(result: Value, variable: Variable, depth: int = 3) -> Tensor |
     return None
 
 
+def _kept_there(frame: Frame, info: ClassInfo, variable: Variable) -> Tensor | Instance | None:
+    """What an object keeps on its constructor's device: made there, or moved there. What a module
+    registers goes along where another one holds it."""
+    if info.is_module and frame.info is not None and frame.info.is_module:
+        return None
+    kept = [part for value in info.attributes.values() for part in alternatives(value)]
+    for part in kept:
+        if isinstance(part, (Tensor, Instance)) and part.place is variable:
+            return part
+    registered = variable in info.parts.values() or info.stands_on is variable
+    return Instance(info) if registered else None
+
+
 def _made_here(value: Tensor | Instance) -> bool:
     """The value is no input that the callee only moves, as it is or as a parameter."""
     root = value.origin.root if value.origin is not None else None
@@ -280,12 +295,18 @@ def _note(
         frame.site(node),
         frame.function.name,
         name,
-        function.name,
+        _called(function),
         Site(function.unit.source, function.node.params),
         placed=_placed_at(origin),
         neglect=neglect,
         moved=_moves_its_object(frame.function),
     )
+
+
+def _called(function: Function) -> str:
+    """What a call of it names: a constructor is its class's."""
+    is_constructor = function.name == "__init__" and function.info is not None
+    return function.info.name if is_constructor and function.info is not None else function.name
 
 
 def _moves_its_object(function: Function) -> bool:
