@@ -64,8 +64,10 @@ def settle(unit: Unit) -> None:
 def _of_class(unit: Unit, info: ClassInfo) -> Iterator[MissingDevice]:
     reads: dict[str, list[tuple[Function, AttributeRead]]] = {}
     for method in info.methods.values():
-        if method.is_static or method.is_class_method or not isinstance(
-            method.node, cst.FunctionDef
+        if (
+            method.is_static
+            or method.is_class_method
+            or not isinstance(method.node, cst.FunctionDef)
         ):
             continue
         for read in attribute_reads(method.node):
@@ -87,7 +89,6 @@ def _of_class(unit: Unit, info: ClassInfo) -> Iterator[MissingDevice]:
             Site(unit.source, first.node),
             info.name,
             name,
-            method.name,
             tuple(Site(unit.source, read.node) for _, read in found[1:]),
             at_hand=_tensor_at_hand(method),
             is_module=info.is_module,

@@ -69,7 +69,6 @@ class MissingDevice(NamedTuple):
     site: Site  # the first place that reads it
     class_name: str
     attribute: str
-    method: str  # the one that reads it there
     others: tuple[Site, ...]  # that read it, too
     at_hand: str = ""  # an input of the method that is a tensor
     is_module: bool = False
