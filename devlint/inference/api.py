@@ -19,6 +19,7 @@ from devlint.inference.collect import (
     kernel_launches,
     listeners,
     meta_leftovers,
+    missing_devices,
     moves_in_vain,
     notes,
     places,
@@ -139,6 +140,7 @@ def finish_unit(unit: Unit) -> Facts:
     dispatched_models.settle(unit)
     kernel_launches.settle(unit)
     meta_leftovers.settle(unit)
+    missing_devices.settle(unit)
     rebindings.settle(unit)
     ignored_devices.settle(unit)
     unmoved_modules.settle(unit)

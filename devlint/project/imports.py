@@ -388,6 +388,9 @@ class Importer:
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         return self._answer(Question.REBINDS_ELSEWHERE, path, attribute)
 
+    def gives_elsewhere(self, attribute: str, path: str) -> bool:
+        return self._answer(Question.GIVES_ELSEWHERE, path, attribute)
+
     def sets_option(self, option: str) -> bool:
         return self.project.answer(Question.SETS_OPTION, name=option)
 

@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 
 from devlint.inference.conventions import is_rebound
+from devlint.project.attributes import Attributes
 from devlint.project.naming import Naming
 from devlint.project.programs import offers_host, without_comments
 from devlint.project.reachability import Reaching
@@ -172,6 +173,12 @@ class Mentions:
             for each, text in self._outside_tests.items()
         )
 
+    def gives(self, attribute: str, file: Path) -> bool:
+        """Whether another file than this may give an object of a class an attribute,
+        `Class.attribute`: it gives one to something that is neither its own `self` nor a
+        configuration, or has a subclass. Where there is too much to look through, one does."""
+        return not self._texts or self._attributes.gives(attribute, file)
+
     def sets(self, option: str) -> bool:
         """Whether a file that is no test may set an option so: `fast=True`. Where there is too much
         to look through, one does."""
@@ -237,6 +244,10 @@ class Mentions:
     @cached_property
     def _reaching(self) -> Reaching:
         return Reaching(self.root, self._texts, not self.is_application, self._naming)
+
+    @cached_property
+    def _attributes(self) -> Attributes:
+        return Attributes(self._texts)
 
     @cached_property
     def _naming(self) -> Naming:

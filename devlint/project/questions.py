@@ -23,6 +23,8 @@ class Question(str, Enum):
     """Does something that may run use what the file defines under the name, however far away?"""
     REBINDS_ELSEWHERE = "rebinds-elsewhere"
     """`Class.attribute`: does another file than the class's give an object a value of its own?"""
+    GIVES_ELSEWHERE = "gives-elsewhere"
+    """`Class.attribute`: may another file than the class's give an object one?"""
     SETS_OPTION = "sets-option"
     """`fast=True`: does something set the option so?"""
     MOVES_DATA = "moves-data"

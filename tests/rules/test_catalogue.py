@@ -25,6 +25,7 @@ CATALOGUE = {
     "DEV111": "unknown-accelerator-name",
     "DEV112": "mistaken-autocast",
     "DEV113": "kernel-elsewhere",
+    "DEV114": "no-such-device",
     "DEV201": "discarded-move",
     "DEV202": "optimizer-before-move",
     "DEV203": "non-leaf-after-move",

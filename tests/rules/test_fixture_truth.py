@@ -39,6 +39,7 @@ UNSHOWN = {
     "DEV111": "a name that is missing on every machine",
     "DEV112": "an argument that is refused on every machine",
     "DEV113": "virtual devices compile no kernels",
+    "DEV114": "Python raises an AttributeError, which is no event of a device",
     "DEV208": "the guard knows no hooks of accelerate's",
     "DEV209": "raises or warns by itself, on every machine",
     "DEV311": "the guard does not look at graphs",

@@ -23,6 +23,7 @@ Its modules:
     autocasts: what autocasting is given, and where the work in it is
     default_devices: the default device in samplers, splits and workers
     dispatched_models, meta_leftovers: models that a library has placed, or that hold no data yet
+    missing_devices: devices that objects are asked for and do not have
     kernel_launches: Triton kernels, and the card that they run on
     loads: what a file holds that is loaded
     scopes, file_paths: what a function saves and loads, and where

@@ -52,6 +52,7 @@ class AssumptionKind(str, enum.Enum):
     CALL_REACHES_OPERATION = "call-reaches-operation"
     ARGUMENT_ARRIVES_AS_GIVEN = "argument-arrives-as-given"
     OBJECT_IS_AS_SEEN = "object-is-as-seen"
+    ATTRIBUTE_IS_GIVEN_NOWHERE = "attribute-is-given-nowhere"
     FUNCTION_IS_CALLED = "function-is-called"
     CALLER_MEETS_RESULT = "caller-meets-result"
     RESULT_IS_COMPUTED_WITH = "result-is-computed-with"
@@ -186,6 +187,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.BRANCHES_COMBINE: "Two values come from branches that may be taken together.",
     K.CALL_REACHES_OPERATION: "A call reaches the operation in its callee with what it hands in.",
     K.OBJECT_IS_AS_SEEN: "The object whose method is called is as the code in sight has left it.",
+    K.ATTRIBUTE_IS_GIVEN_NOWHERE: "Nothing out of sight gives an object an attribute that "
+    "nothing in sight gives it.",
     K.ARGUMENT_ARRIVES_AS_GIVEN: "What a call hands in comes as it is to an operation that every "
     "call of its callee reaches.",
     K.FUNCTION_IS_CALLED: "A function that nothing in the project calls is called by somebody.",

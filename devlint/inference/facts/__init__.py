@@ -46,6 +46,7 @@ from devlint.inference.facts.modules import KeptGraph as KeptGraph
 from devlint.inference.facts.modules import LateMove as LateMove
 from devlint.inference.facts.modules import Leftover as Leftover
 from devlint.inference.facts.modules import MetaLeftover as MetaLeftover
+from devlint.inference.facts.modules import MissingDevice as MissingDevice
 from devlint.inference.facts.modules import NonLeaf as NonLeaf
 from devlint.inference.facts.modules import Placer as Placer
 from devlint.inference.facts.modules import PlainAttribute as PlainAttribute

@@ -20,6 +20,7 @@ from devlint.inference.facts.modules import (
     KeptGraph,
     LateMove,
     MetaLeftover,
+    MissingDevice,
     NonLeaf,
     PlainAttribute,
 )
@@ -79,6 +80,7 @@ class Facts:
     element_accesses: list[ElementAccess] = field(default_factory=list)
     dropped_arguments: list[DroppedArgument] = field(default_factory=list)
     mistaken_devices: list[MistakenDevice] = field(default_factory=list)
+    missing_devices: list[MissingDevice] = field(default_factory=list)
     cuda_calls: list[CudaCall] = field(default_factory=list)
     missing_names: list[MissingName] = field(default_factory=list)
     mistaken_autocasts: list[MistakenAutocast] = field(default_factory=list)

@@ -63,6 +63,18 @@ class PlainAttribute(NamedTuple):
     is_late: bool = False  # no constructor of its class calls the method that assigns it
 
 
+class MissingDevice(NamedTuple):
+    """A method reads a device of its object, `self.device`, which has none under this name."""
+
+    site: Site  # the first place that reads it
+    class_name: str
+    attribute: str
+    others: tuple[Site, ...]  # that read it, too
+    at_hand: str = ""  # an input of the method that is a tensor
+    is_module: bool = False
+    has_parameters: bool = False  # it makes modules or parameters
+
+
 class LateMove(NamedTuple):
     """An optimizer was built on parameters of a module that is moved afterwards."""
 

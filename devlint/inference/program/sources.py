@@ -46,6 +46,10 @@ class Importer(Protocol):
         """Whether another file of the project gives an object of a class a value of its own under
         an attribute: `Class.attribute`, of a class of this file."""
 
+    def gives_elsewhere(self, attribute: str, path: str) -> bool:
+        """Whether another file of the project may give an object of a class an attribute:
+        `Class.attribute`, of a class of this file."""
+
     def sets_option(self, option: str) -> bool:
         """Whether something in the project sets an option so: `fast=True`."""
 
