@@ -9,6 +9,7 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mention
 from devlint.rule import Claim, Rule
+from devlint_rules.helpers import pinned_memory
 from devlint_rules.helpers.assumptions import (
     assume,
     in_use,
@@ -49,8 +50,35 @@ def _assumptions(facts: Facts, mentions: list[Mention]) -> Assumptions:
     return without + in_use(facts, first.site)
 
 
-def _check(facts: Facts) -> Iterator[Claim]:
+def _causes(facts: Facts) -> Iterator[list[Mention]]:
+    """The unguarded calls of a backend, and apart from them what pins: its mending differs."""
     for mentions in unguarded(facts, "DEV504"):
+        pins = [mention for mention in mentions if mention.kind == "pin"]
+        calls = [mention for mention in mentions if mention.kind != "pin"]
+        yield from (group for group in (calls, pins) if group)
+
+
+def _of_pins(facts: Facts, mentions: list[Mention]) -> Claim:
+    first, *others = mentions
+    assumed = _assumptions(facts, mentions)
+    more = f" (and {len(others)} more in this file)" if others else ""
+    return Claim(
+        first.site,
+        Severity.WARNING,
+        confidence_of(assumed),
+        f"`{first.text}` raises where there is no accelerator: only its allocator pins{more}",
+        advice=pinned_memory.advice(first),
+        trace=twins(others),
+        fix=pinned_memory.fix(facts, mentions),
+        assumptions=assumed,
+    )
+
+
+def _check(facts: Facts) -> Iterator[Claim]:
+    for mentions in _causes(facts):
+        if mentions[0].kind == "pin":
+            yield _of_pins(facts, mentions)
+            continue
         first, *others = mentions
         more = f" (and {len(others)} more in this file)" if others else ""
         assumed = _assumptions(facts, mentions)
@@ -96,12 +124,16 @@ Reports calls such as `torch.cuda.synchronize()`, `torch.cuda.current_device()`,
 `torch.cuda.get_device_name()` and `torch.cuda.Event()` that no condition on availability guards.
 Calls that do nothing without CUDA (`manual_seed_all`, `empty_cache`) are no finding.
 
+Reports `torch.empty(n, pin_memory=True)`, of any factory, and `x.pin_memory()` alike.
+
 Reports `torch.npu.is_available()` and its like, of backends that are not PyTorch's own, in a file
 that neither imports their package nor asks whether `torch` has them.""",
     why="""\
 These calls start the CUDA context, and raise `AssertionError: Torch not compiled with CUDA enabled`
-or `RuntimeError: Found no NVIDIA driver` on a machine without it. Where `torch_npu` was not
-imported, `torch` has no attribute `npu`.""",
+or `RuntimeError: Found no NVIDIA driver` on a machine without it. Pinned memory comes from the
+accelerator's allocator: where there is none, `pin_memory=True` raises a `RuntimeError`, unlike that
+of a `DataLoader`, which warns and goes on. Where `torch_npu` was not imported, `torch` has no
+attribute `npu`.""",
     reference="https://docs.pytorch.org/docs/stable/accelerator.html",
     bad=(
         """\
@@ -138,6 +170,14 @@ def card():
     if torch.cuda.is_available():
         return "cuda"
     return "npu" if torch.npu.is_available() else "cpu"
+""",
+        """\
+import torch
+
+
+def batch(tokens, device):
+    x = torch.tensor(tokens, pin_memory=True)
+    return x.to(device, non_blocking=True)
 """,
     ),
     good=(
@@ -177,10 +217,20 @@ import torch
 torch.cuda.manual_seed_all(0)  # does nothing without CUDA
 torch.cuda.empty_cache()
 """,
+        """\
+import torch
+
+
+def batch(tokens, device):
+    x = torch.tensor(tokens, pin_memory=torch.cuda.is_available())
+    return x.to(device, non_blocking=True)
+""",
     ),
     check=_check,
+    fix="Where all that pins are options, asks for CUDA in each of them.",
     twin="""\
-On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises.""",
+On a machine without CUDA (`devlint confirm --virtual mps`, or a host) the line raises; what pins
+raises on a host alone.""",
     limits="""\
 A guard in another file, or where a framework starts, is not seen; hence a warning. A flag that was
 set by such a question counts as one (`on_card = device.type == "cuda"`). Within a file a guard
@@ -190,5 +240,6 @@ main part or a set-up function (`initialize`, `setup_…`) for all. What works w
 tensors of a card. It is a `possible` one unless the code may run on the host: the function is given
 its device, or the file asks whether CUDA is there, has an option for it or falls back on `"cpu"`.
 That a tensor's device is asked for is no such sign. So it is where the code demands CUDA for its
-tensors anyway (DEV501), or has taken `torch.device("cuda", …)`.""",
+tensors anyway (DEV501), or has taken `torch.device("cuda", …)`. What a flag or a function named for
+it pins, and what is brought to the host to be pinned, is no finding.""",
 )

@@ -53,6 +53,7 @@ UNSHOWN = {
     "DEV503/bad_3.py": "says what is deprecated: the type is asked for where it is there",
     "DEV503/bad_4.py": "says what is deprecated: the type is asked for where it is there",
     "DEV503/bad_5.py": "says what is deprecated: a host tensor comes of it on every machine",
+    "DEV504/bad_pinned.py": "a virtual machine has an accelerator, which pins",
     "DEV505/bad_process_index.py": "needs accelerate, which counts the processes",
     "DEV505/bad_rank_or_host.py": "needs accelerate, which counts the processes",
     "DEV506": "nothing happens where CUDA is; where it is not, DEV504 says so",

@@ -66,7 +66,7 @@ def test_which_rule_it_is(left, right, traits, kind, code):
     assert rule_of_meeting(met) == code
 
 
-@pytest.mark.parametrize("kind", ["device", "backend", "legacy-type", "load"])
+@pytest.mark.parametrize("kind", ["device", "backend", "legacy-type", "load", "pin"])
 def test_at_most_one_rule_judges_each_mention(kind: str):
     for guarded, in_main, per_rank, index in product(
         (False, True), (False, True), (False, True), (None, 0)

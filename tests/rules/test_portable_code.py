@@ -473,3 +473,49 @@ def weights(net, path):
     net.load_state_dict(state)
 """
     assert said(tmp_path, code) == ([("DEV502", 6)] if found else [])
+
+
+PINNED = """\
+import torch
+
+def parts(x: torch.Tensor, n, device, pin=False):
+    {pinned}
+    return held.to(device, non_blocking=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "pinned",
+    [
+        "held = torch.empty(n, pin_memory=True)",
+        "held = torch.zeros_like(x, pin_memory=True)",
+        "held = x.new_ones(n, pin_memory=True)",
+        "held = torch.from_numpy(n).pin_memory()",
+        "held = torch.ones(n, device='cpu', pin_memory=True)",
+    ],
+)
+def test_memory_is_pinned_by_an_accelerator_alone(tmp_path, pinned):
+    assert said(tmp_path, PINNED.format(pinned=pinned)) == [("DEV504", 4)]
+
+
+@pytest.mark.parametrize(
+    "pinned",
+    [
+        "held = torch.empty(n, pin_memory=pin)",
+        "held = torch.empty(n, pin_memory=torch.cuda.is_available())",
+        "held = torch.ones(n).pin_memory() if pin else torch.ones(n)",
+        "held = x.cpu().pin_memory()",  # it came from there
+        "held = torch.empty(n, dtype=x.dtype, device='cpu', pin_memory=True)",  # what is to go up
+        "held = torch.empty_like(x, device='cpu', pin_memory=True)",
+        "held = n.pin_memory()",  # a batch of a class of its own
+        "held = torch.utils.data.DataLoader(n, pin_memory=True)",
+    ],
+)
+def test_by_a_flag_it_is_not_and_what_came_down_has_an_accelerator(tmp_path, pinned):
+    assert said(tmp_path, PINNED.format(pinned=pinned)) == []
+
+
+@pytest.mark.parametrize(("name", "found"), [("pin_all", []), ("spin", [("DEV504", 4)])])
+def test_who_calls_a_function_that_pins_has_chosen_it(tmp_path, name, found):
+    code = PINNED.replace("parts", name).format(pinned="held = torch.ones(n).pin_memory()")
+    assert said(tmp_path, code) == found

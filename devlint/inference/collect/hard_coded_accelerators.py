@@ -244,7 +244,7 @@ def _is_guarded(unit: Unit, noted: MentionNote, meant: bool, per_rank: bool) -> 
         own_card = noted.bare or rank_code.under_rank_test(noted)
         if own_card and rank_code.sets_card(unit):
             return True
-    elif noted.kind == "backend":
+    elif noted.calls_backend:
         if group or availability_guards.is_for_nccl(*at):
             return True
     elif noted.kind == "load" and group and rank_code.runs_per_rank(unit, noted):
@@ -260,7 +260,7 @@ def _is_guarded(unit: Unit, noted: MentionNote, meant: bool, per_rank: bool) -> 
 
 def _has_reason(unit: Unit, noted: MentionNote) -> bool:
     """What is around it says why it is for an accelerator, or asks by way of a flag."""
-    if noted.kind not in ("device", "backend"):
+    if noted.kind != "device" and not noted.calls_backend:
         return False
     at = (unit, noted.function, noted.node)
     if device_awareness.is_asked_by_flag(*at):

@@ -23,7 +23,7 @@ from devlint.inference.syntax.text import dotted, every
 def serves_host(unit: Unit, noted: MentionNote) -> bool:
     """The code around a mention is for the host, too, by one of these signs."""
     mentions = unit.kept(Mentions)
-    if noted.kind == "backend":
+    if noted.calls_backend:
         return _offers_host(noted, mentions)
     if noted.kind not in ("device", "legacy-type"):
         return False

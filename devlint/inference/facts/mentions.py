@@ -11,7 +11,8 @@ class Mention(NamedTuple):
     """The code names an accelerator, a backend or a legacy type without asking whether it is there.
 
     `kind`: "device" (`"cuda"`, `.cuda()`), "backend" (`torch.cuda.*` that raises without CUDA),
-    "legacy-type" (`torch.cuda.FloatTensor`), "load" (`torch.load` with no map_location).
+    "legacy-type" (`torch.cuda.FloatTensor`), "load" (`torch.load` with no map_location), "pin"
+    (`pin_memory=True` of a factory, which raises where no accelerator is).
     """
 
     site: Site

@@ -39,6 +39,11 @@ class MentionNote:
     follows: str = ""  # the tensor that it is for: `"cuda" if x.is_cuda else "cpu"`
     joins_host: bool = False  # of a conversion: its result meets what is on the host anyway
 
+    @property
+    def calls_backend(self) -> bool:
+        """A call that raises where the backend is not there: one of its own, or for its memory."""
+        return self.kind in ("backend", "pin")
+
 
 class Mentions:
     """What one file's walk noted."""

@@ -62,6 +62,6 @@ def rule_of_mention(mention: Mention) -> str:
         return "DEV502"
     if mention.kind == "legacy-type":
         return "DEV503"
-    if mention.kind == "backend":
+    if mention.kind in ("backend", "pin"):
         return "DEV504"
     return "DEV505" if mention.per_rank else "DEV501"
