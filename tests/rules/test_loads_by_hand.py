@@ -1,4 +1,5 @@
-"""Who runs a tool by hand knows the file that it loads, and the machine."""
+"""Who runs a tool by hand knows the file that it loads, and the machine; and whether the code has
+asked for an accelerator before is a matter of whole words: `input` has no `npu` in it."""
 
 from __future__ import annotations
 
@@ -36,6 +37,36 @@ RUN = '\n\nif __name__ == "__main__":\n    main("a.pt", "b.pt", None)\n'
 def test_a_tool_loads_what_its_user_knows(tmp_path: Path, name, behind, run, count):
     file = tmp_path / "tool.py"
     file.write_text(TOOL.format(name=name, behind=behind, run=run))
+    report = engine.check([file], Config(tmp_path), tuple(RULES.values()))
+    assert not report.errors
+    assert sum(finding.rule == "DEV502" for finding in report.findings) == count
+
+
+CONVERSION = """\
+import sys
+from pathlib import Path
+
+import torch
+
+{name} = Path(sys.argv[1])
+assert {name}.{test}()
+torch.save(torch.load({name}), "converted.pt")
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "test", "count"),
+    [
+        ("source_model", "exists", 1),
+        ("input_model", "exists", 1),
+        ("inputs_of_model", "is_file", 1),
+        ("npu_model", "exists", 0),
+        ("model", "is_on_npu", 0),
+    ],
+)
+def test_an_input_asks_for_no_accelerator(tmp_path: Path, name: str, test: str, count: int):
+    file = tmp_path / "convert.py"
+    file.write_text(CONVERSION.format(name=name, test=test))
     report = engine.check([file], Config(tmp_path), tuple(RULES.values()))
     assert not report.errors
     assert sum(finding.rule == "DEV502" for finding in report.findings) == count
