@@ -10,10 +10,10 @@ import libcst as cst
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
-from devlint.inference.facts import Facts, Mistake, MistakenDevice
-from devlint.rule import Claim, Rule
+from devlint.inference.facts import Facts, Mistake, MistakenDevice, Site
+from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume_if
-from devlint_rules.helpers.rewrites import is_path, text_of
+from devlint_rules.helpers.rewrites import argument, is_path, text_of
 
 _ADVICE = {
     Mistake.FLAG: 'choose the device by the flag: `"cuda" if flag else "cpu"`',
@@ -26,6 +26,10 @@ _ADVICE = {
     Mistake.NO_SUCH_TYPE: 'PyTorch calls it "cuda" (or "mps", "xpu", …)',
     Mistake.NO_INDEX: 'say which card: `torch.device("{type}", 0)`; without the call it '
     "is that one",
+    Mistake.NO_LIST: "hand in a list: `device_ids=[{text}]`",
+    Mistake.CARD_NUMBER: 'name the device: `torch.device("cuda", {text})`',
+    Mistake.HIDES_CARDS: 'name cards by their numbers, as in `"0,1"`; `"cuda:0"` is then the first '
+    "of them",
     Mistake.MINUS_ONE: "use the tensor's `.device`",
     Mistake.KEYWORD: "use `.to(device, non_blocking=True)`",
     Mistake.FIRST_CARD: "ask for `None`: `-1 if index is None else index`",
@@ -59,6 +63,11 @@ _MESSAGES = {
     "`cuda:0` has",
     Mistake.NO_SUCH_TYPE: 'no device is called "gpu": `{text}` never holds of one',
     Mistake.NO_INDEX: "`{callee}` needs a card's index, which `{text}` does not have",
+    Mistake.NO_LIST: "`{callee}` is given `{text}` for `device_ids`, which is one card and no list",
+    Mistake.CARD_NUMBER: "`{callee}` is given `{text}` for `map_location`, which is a number: a "
+    "load takes a device or its name",
+    Mistake.HIDES_CARDS: "`{callee}` is set to `{text}`, the name of a device: it takes the "
+    "numbers of cards, and shows none for anything else",
     Mistake.MINUS_ONE: "`{text}` is -1 on the host, which `{callee}` does not take for a device",
     Mistake.KEYWORD: "`{callee}` of a module takes no `{text}`",
     Mistake.FIRST_CARD: "`{text}` is 0 for the first card, which `or` takes for none: `{callee}`",
@@ -71,6 +80,38 @@ _MESSAGES = {
 }
 
 
+# By its name it is, if not a `torch.device`:
+_ASSUMED = {
+    Mistake.NO_LIST: "this is the number of one card",
+    Mistake.CARD_NUMBER: "this number of a card arrives at a load",
+    Mistake.HIDES_CARDS: "this names a card, as for `torch.device`",
+}
+
+
+_ADVICE_ASSUMED = {
+    Mistake.NO_LIST: "hand in a list in any case, of one card `[{text}]`",
+    Mistake.CARD_NUMBER: 'name the device where the number is taken: `torch.device("cuda", index)`',
+}
+
+
+def _fix(fact: MistakenDevice) -> tuple[Replacement, ...]:
+    """A list of one card, or the device of that number, where the call itself says so."""
+    call = fact.site.node
+    if fact.inferred or not isinstance(call, cst.Call) or fact.mistake not in _FIXES:
+        return ()
+    option, written = _FIXES[fact.mistake]
+    given = argument(call, option)
+    if given is None or ("torch." in written and not fact.callee.startswith("torch.")):
+        return ()
+    return (Replacement(Site(fact.site.source, given.value), written.format(text_of(given.value))),)
+
+
+_FIXES = {
+    Mistake.NO_LIST: ("device_ids", "[{}]"),
+    Mistake.CARD_NUMBER: ("map_location", 'torch.device("cuda", {})'),
+}
+
+
 def _advice(fact: MistakenDevice) -> str:
     """Code to write, with the device and the type that the code names."""
     named = re.search(r"[\"'](\w+)(?::\d+)?[\"']", fact.text)
@@ -80,7 +121,8 @@ def _advice(fact: MistakenDevice) -> str:
         device = next((text_of(s) for s in sides if is_path(text_of(s))), device)
     unequal = fact.mistake is Mistake.ALWAYS_UNEQUAL
     kind = named[1] if named is not None else "cpu" if unequal else "cuda"
-    return _ADVICE[fact.mistake].format(device=device, type=kind, text=fact.text)
+    advice = _ADVICE_ASSUMED.get(fact.mistake) if fact.inferred else None
+    return (advice or _ADVICE[fact.mistake]).format(device=device, type=kind, text=fact.text)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -89,7 +131,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             fact.inferred,
             AssumptionKind.NAME_IS_OF_DEVICE,
             fact.site,
-            "this is a `torch.device`",
+            _ASSUMED.get(fact.mistake, "this is a `torch.device`"),
         ) + assume_if(
             fact.mistake is Mistake.NO_CARD,
             AssumptionKind.OTHER_CARDS_ARE_USED,
@@ -102,6 +144,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence_of(assumed),
             _MESSAGES[fact.mistake].format(text=fact.text, callee=fact.callee),
             advice=_advice(fact),
+            fix=_fix(fact),
             assumptions=assumed,
         )
 
@@ -114,10 +157,11 @@ RULE = Rule(
     what="""\
 Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
 compared with a string, or a tensor's with one that names no index; the name of a device that is
-compared with `"gpu"`; `torch.cuda.set_device("cuda")`, which has no index; `y.to(x.get_device())`;
-`non_blocking` given to the `.cuda()` of a module; `device.index or -1`; `device.index or 0`, and
-its like; `device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`;
-`"cuda" in x.device`; and `if torch.cuda.is_available:`, which is not called.""",
+compared with `"gpu"`; `torch.cuda.set_device("cuda")`, which has no index; a number where
+`device_ids` or `map_location` is asked for, and `"cuda:0"` in `CUDA_VISIBLE_DEVICES`;
+`y.to(x.get_device())`; `non_blocking` given to the `.cuda()` of a module; `device.index or -1`;
+`device.index or 0`, and its like; `device or "cuda" if available else "cpu"`, where the `or` binds
+closer than the `if`; `"cuda" in x.device`; and `if torch.cuda.is_available:`, which is not called.""",
     why="""\
 `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not bool`.
 `torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to` and
@@ -133,7 +177,9 @@ card and raises `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device a
 available else "cpu"` the first half is what the condition chooses: on a machine without CUDA the
 device that was asked for is ignored. `"cuda" in x.device` raises `TypeError`: a `torch.device` is
 no text. And a function that is not called is true on every machine: code for CUDA runs where there
-is none.""",
+is none. `device_ids=0` is no list: `TypeError`; `map_location=0` is called as a function:
+`TypeError`; and `CUDA_VISIBLE_DEVICES="cuda:0"` names no card, so that none is visible and the work
+is done on the host.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\
@@ -163,6 +209,13 @@ import torch
 def card(device: str | torch.device) -> int:
     device = torch.device(device)
     return 0 if device.index is None else device.index
+""",
+        """\
+import torch
+
+
+def resume(path):
+    return torch.load(path, map_location=torch.cuda.current_device())
 """,
     ),
     good=(
@@ -194,8 +247,16 @@ def card(device: str | torch.device) -> int:
     device = torch.device(device)
     return torch.cuda.current_device() if device.index is None else device.index
 """,
+        """\
+import torch
+
+
+def resume(path):
+    return torch.load(path, map_location=torch.device("cuda", torch.cuda.current_device()))
+""",
     ),
     check=_check,
+    fix="Puts the one card into a list, and names the device of a number.",
     twin="""\
 PyTorch refuses what is no device, with a `TypeError`, a `ValueError` or a `RuntimeError` on the way
 through the line, or takes a flag for a dtype. Undecided: comparisons and choices, at which nothing

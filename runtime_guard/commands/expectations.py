@@ -53,6 +53,7 @@ _SILENT = (
     "no device is called ",
     ", which `or` takes for none:",
     " is ignored where no accelerator is:",
+    ", the name of a device: it takes the numbers of cards",
 )
 """What DEV110 says of mistakes at which PyTorch raises nothing."""
 

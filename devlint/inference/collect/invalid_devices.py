@@ -70,7 +70,7 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: A
 
 def of_argument(frame: Frame, event: ArgumentGiven) -> None:
     """A function of the project is given a device."""
-    node, value, given, function = event
+    node, value, given, function, _ = event
     if given is node:
         return  # its own default
     mistake = _mistake(value, given)

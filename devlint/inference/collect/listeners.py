@@ -20,6 +20,7 @@ from devlint.inference.collect import (
     forbidden_waits,
     hard_coded_accelerators,
     ignored_devices,
+    invalid_cards,
     invalid_devices,
     kept_device_names,
     kept_graphs,
@@ -59,6 +60,7 @@ from devlint.inference.program.events import (
     DeviceFormatted,
     DeviceNameKept,
     DeviceRevealed,
+    EnvironmentSet,
     Formatted,
     FunctionCalled,
     FunctionLeft,
@@ -127,6 +129,7 @@ _CALLS: tuple[tuple[Callable[[Frame, Called], None], Callable[[Unit], bool]], ..
     (dispatched_models.of_call, dispatched_models.concerns),
     (kernel_launches.of_call, kernel_launches.concerns),
     (meta_leftovers.of_call, meta_leftovers.concerns),
+    (invalid_cards.of_call, invalid_cards.concerns),
     (pinned_memory.of_call, pinned_memory.concerns),
     (timings.of_call, timings.concerns),
     (kept_graphs.of_call, lambda unit: True),
@@ -205,7 +208,13 @@ _tell(CallBound, call_contexts.note)
 _tell(UnknownCalled, call_contexts.note_unknown)
 _tell(HandedOver, call_contexts.note_handed_over)
 _tell(DefaultTaken, dropped_devices.of_default)
-_tell(ArgumentGiven, invalid_devices.of_argument, named_cards.of_argument)
+_tell(
+    ArgumentGiven,
+    invalid_devices.of_argument,
+    invalid_cards.of_argument,
+    named_cards.of_argument,
+)
+_tell(EnvironmentSet, invalid_cards.of_environment)
 _tell(
     FunctionReturns,
     dropped_devices.of_unused,

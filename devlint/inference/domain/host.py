@@ -102,6 +102,7 @@ class DeviceValue(Value):
     sure: bool = False  # a `torch.device`, and no string that names one
     # Of a tensor that is one of several: where each is, and when.
     one_of: tuple[tuple[Placement, PathCondition], ...] = ()
+    number: bool = False  # the index of a card, which stands for it
 
     def __repr__(self) -> str:
         return f"DeviceValue({self.place})"
@@ -110,11 +111,18 @@ class DeviceValue(Value):
         assert type(other) is DeviceValue
         if self.place != other.place:
             return None
-        if self.of is other.of and self.sure is other.sure and self.one_of == other.one_of:
+        if self._content == other._content:
             return self
         return DeviceValue(
-            self.place, self.of if self.of is other.of else None, self.sure and other.sure
+            self.place,
+            self.of if self.of is other.of else None,
+            self.sure and other.sure,
+            number=self.number and other.number,
         )
+
+    @property
+    def _content(self) -> tuple[Hashable, ...]:
+        return id(self.of), self.sure, self.one_of, self.number
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -50,6 +50,9 @@ class Mistake(str, enum.Enum):
     NEVER_BARE = "never bare"  # `x.device == torch.device("cuda")`: where `x` is has an index
     NO_SUCH_TYPE = "no such type"  # compared with "gpu", as no device is called
     NO_INDEX = "no index"  # `torch.cuda.set_device("cuda")`
+    NO_LIST = "no list"  # `DataParallel(net, device_ids=0)`
+    CARD_NUMBER = "card number"  # `torch.load(path, map_location=torch.cuda.current_device())`
+    HIDES_CARDS = "hides cards"  # `os.environ["CUDA_VISIBLE_DEVICES"] = "cuda:0"`
     MINUS_ONE = "minus one"  # `y.to(x.get_device())`, which is -1 on the host
     KEYWORD = "keyword"  # `module.cuda(non_blocking=True)`, which takes a device and no more
     FIRST_CARD = "first card"  # `device.index or -1`: the first card has the index 0

@@ -9,7 +9,7 @@ import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.containers import Mapping, Sequence
-from devlint.inference.domain.host import Const, Host
+from devlint.inference.domain.host import Const, External, Host
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import (
@@ -42,6 +42,7 @@ from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.exemptions import has_dimensions
 from devlint.inference.program.events import (
     ElementNote,
+    EnvironmentSet,
     HostReads,
     HostWaits,
     ItemWritten,
@@ -64,6 +65,8 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
     if path:
         frame.touch(path)
     frame.each(base, lambda holder: _assign_to(frame, target, base, holder, indices, value, source))
+    if type(base) is External and base.name == "os.environ":
+        frame.emit(EnvironmentSet(target, value, source))
     if path and type(base) is Tensor:
         _move_parts(frame, path, base, indices[0], value)
     is_tensor = type(base) is Tensor and base.evidence is None

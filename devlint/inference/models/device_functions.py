@@ -89,6 +89,10 @@ def _cuda_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return DeviceValue(CUDA)
 
 
+def _card_number(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    return DeviceValue(CUDA, number=True)
+
+
 def _default_device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return DeviceValue(frame.default_device)
 
@@ -163,7 +167,8 @@ DEVICE_FUNCTIONS: dict[str, Handler] = {
     "transformers.utils.is_torch_fx_proxy": _false,  # but while torch.fx traces
     "transformers.file_utils.is_torch_fx_proxy": _false,
     "torch.accelerator.current_accelerator": _cuda_device,
-    "torch.cuda.current_device": _cuda_device,
+    "torch.cuda.current_device": _card_number,
+    "torch.accelerator.current_device_index": _card_number,
     "torch.cuda.device": _context,
     "torch.backends.mps.is_available": _other_backend,
     "torch.backends.mps.is_built": _other_backend,

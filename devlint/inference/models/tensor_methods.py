@@ -116,7 +116,7 @@ def _by_own_law(
     if name in ("dim", "numel", "size", "nelement", "ndimension", "stride"):
         return Host(tensor, whole=name in ("size", "stride") and not arguments.positional)
     if name == "get_device":
-        return DeviceValue(tensor.place, tensor)  # its index
+        return DeviceValue(tensor.place, tensor, number=True)  # its index
     if name in ("apply_", "map_", "map2_"):
         frame.emit(HostReads(node, f".{name}()", tensor, receiver_of(node)))
         return tensor

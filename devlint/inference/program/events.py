@@ -194,6 +194,14 @@ class HostNeeds(NamedTuple):
     tensor: Tensor
 
 
+class EnvironmentSet(NamedTuple):
+    """`os.environ["NAME"] = value`."""
+
+    node: cst.Subscript
+    value: Value
+    source: cst.CSTNode
+
+
 class ItemWritten(NamedTuple):
     """`tensor[i] = part`, of a tensor on the host."""
 
@@ -358,6 +366,7 @@ class ArgumentGiven(NamedTuple):
     value: Value
     given: cst.CSTNode
     function: Function
+    parameter: str
 
 
 class DeviceCompared(NamedTuple):

@@ -165,7 +165,7 @@ def _bind(
             if parameter.default is None and "**" in keywords:
                 binding.spread[parameter.name] = keywords["**"][0]
         if parameter.is_device:
-            frame.emit(ArgumentGiven(node, actual, actual_node, function))
+            frame.emit(ArgumentGiven(node, actual, actual_node, function, parameter.name))
         binding.put(parameter, actual, actual_node)
     binding.fall_back(rest)
     return binding
