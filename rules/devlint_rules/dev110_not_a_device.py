@@ -155,31 +155,31 @@ RULE = Rule(
     severity=Severity.ERROR,
     summary="A flag, a context manager or a string stands where a device belongs.",
     what="""\
-Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
-compared with a string, or a tensor's with one that names no index; the name of a device that is
+Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that
+is compared with a string, or a tensor's with one that names no index; the name of a device that is
 compared with `"gpu"`; `torch.cuda.set_device("cuda")`, which has no index; a number where
 `device_ids` or `map_location` is asked for, and `"cuda:0"` in `CUDA_VISIBLE_DEVICES`;
 `y.to(x.get_device())`; `non_blocking` given to the `.cuda()` of a module; `device.index or -1`;
 `device.index or 0`, and its like; `device or "cuda" if available else "cpu"`, where the `or` binds
 closer than the `if`; `"cuda" in x.device`; and `if torch.cuda.is_available:`, which is not called.""",
     why="""\
-`.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not bool`.
-`torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to` and
-factories refuse it with a `TypeError`; the functions of `torch.cuda` take it for its index, where
-an older PyTorch takes the current device instead, and says nothing. And `x.device == "cuda"` is
-False wherever `x` lives, without an error: a `torch.device` equals only a `torch.device`, so that
-the branch behind it never runs. Nor is `x.device == torch.device("cuda")` ever true: where a tensor
-is on a card, its device has an index, as `cuda:0` has. `torch.cuda.set_device` wants the index of a
-card and raises `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and raises
-`TypeError` for more; `x.get_device()` is -1 on the host, which is the index of no device;
+`.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not
+bool`. `torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to`
+and factories refuse it with a `TypeError`; the functions of `torch.cuda` take it for its index,
+where an older PyTorch takes the current device instead, and says nothing. And `x.device == "cuda"`
+is False wherever `x` lives, without an error: a `torch.device` equals only a `torch.device`, so
+that the branch behind it never runs. Nor is `x.device == torch.device("cuda")` ever true: where a
+tensor is on a card, its device has an index, as `cuda:0` has. `torch.cuda.set_device` wants the
+index of a card and raises `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and
+raises `TypeError` for more; `x.get_device()` is -1 on the host, which is the index of no device;
 `device.index or -1` is -1 for `cuda:0`, whose index is 0, and `device.index or 0` is 0 for
 `"cuda"`, which is the current card: another one for each rank. And in `device or "cuda" if
 available else "cpu"` the first half is what the condition chooses: on a machine without CUDA the
 device that was asked for is ignored. `"cuda" in x.device` raises `TypeError`: a `torch.device` is
 no text. And a function that is not called is true on every machine: code for CUDA runs where there
 is none. `device_ids=0` is no list: `TypeError`; `map_location=0` is called as a function:
-`TypeError`; and `CUDA_VISIBLE_DEVICES="cuda:0"` names no card, so that none is visible and the work
-is done on the host.""",
+`TypeError`; and `CUDA_VISIBLE_DEVICES="cuda:0"` names no card, so that none is visible and the
+work is done on the host.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\
