@@ -161,7 +161,8 @@ compared with `"gpu"`; `torch.cuda.set_device("cuda")`, which has no index; a nu
 `device_ids` or `map_location` is asked for, and `"cuda:0"` in `CUDA_VISIBLE_DEVICES`;
 `y.to(x.get_device())`; `non_blocking` given to the `.cuda()` of a module; `device.index or -1`;
 `device.index or 0`, and its like; `device or "cuda" if available else "cpu"`, where the `or` binds
-closer than the `if`; `"cuda" in x.device`; and `if torch.cuda.is_available:`, which is not called.""",
+closer than the `if`; `"cuda" in x.device`; and `if torch.cuda.is_available:`,
+which is not called.""",
     why="""\
 `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not
 bool`. `torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to`
