@@ -24,7 +24,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import EXPECTED, GRAD, RECORDED, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, cases, choose
 from devlint.inference.interpreter import module_attributes
-from devlint.inference.models import gradients
+from devlint.inference.models import autograd, gradients
 from devlint.inference.models.devices import named_device
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.imports import member_of
@@ -183,6 +183,9 @@ def _of_class(base: ClassValue, name: str) -> Value:
     function = base.info.method(name)
     if function is not None:
         return FunctionValue(function, base if function.is_class_method else None)
+    applied = autograd.applied(base.info) if name == "apply" else None
+    if applied is not None:
+        return applied
     for info in base.info.lineage():
         found = info.members.get(name)
         if found is not None:

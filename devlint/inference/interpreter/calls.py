@@ -29,7 +29,7 @@ from devlint.inference.interpreter.unknown_calls import (
     is_told_a_device,
     move_of_unknown,
 )
-from devlint.inference.models import gradients, modules, objects
+from devlint.inference.models import autograd, gradients, modules, objects
 from devlint.inference.models.container_methods import CONTAINERS, call_container
 from devlint.inference.models.module_places import placed
 from devlint.inference.models.places import brought_to_host
@@ -91,6 +91,8 @@ def call_attribute(
         note_training(frame, func)
     if name == "backward":
         gradients.went_back(frame, arguments.get(0, "loss") if type(base) is not Tensor else base)
+    elif name == "save_for_backward":
+        autograd.save(frame, func, arguments)
     elif name in ("synchronize", "query"):
         frame.kept(HostCopies).landing.clear()  # of a stream or an event
     if type(base) is External:

@@ -312,7 +312,7 @@ def _reached(frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding
     code = shorten(pending.node)
     if pending.node in binding.function.unconditional:
         comes = at(frame, kinds[1], node, f"what this call hands in comes to `{code}` as it is")
-        if binding.function.info is None:
+        if binding.function.info is None or binding.function.is_static:
             return (comes,)
         message = "the object is as the code in sight has left it"
         return (comes, at(frame, AssumptionKind.OBJECT_IS_AS_SEEN, node, message))
