@@ -116,6 +116,14 @@ def _names_cuda(mention: Mention) -> bool:
     return "torch.cuda." in mention.text or "set_default_tensor_type" in mention.text
 
 
+def _advice(mention: Mention) -> str:
+    """Advice for what has no form to write down."""
+    if not mention.of_class:
+        return _apart(mention.site.node)
+    made = f"torch.empty(…, device=…).as_subclass({mention.of_class})"
+    return f"make a tensor there, and one of the class from it: `{made}`"
+
+
 def _apart(node: cst.CSTNode) -> str:
     """Advice for what has no form to write down: `y.type(x.type())` goes by the device of `x`."""
     given = node.args[0].value if isinstance(node, cst.Call) and node.args else None
@@ -142,7 +150,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence_of(assumed),
             f"`{first.text}` {harm}"
             + (f" (and {len(others)} more in this file)" if others else ""),
-            advice=f"write `{shown}`" if shown else _apart(first.site.node),
+            advice=f"write `{shown}`" if shown else _advice(first),
             trace=twins(others),
             fix=apart(facts, [p for m in (first, *others) for p in _fix_of(facts, m)]),
             applicability=Applicability.UNSAFE,
@@ -168,7 +176,8 @@ RULE = Rule(
     what="""\
 Reports the tensor types that name a device and a dtype in one: constructors such as
 `torch.cuda.FloatTensor(...)`, conversions such as `x.type(torch.FloatTensor)`, and
-`torch.set_default_tensor_type`.""",
+`torch.set_default_tensor_type`; and the constructor of a class of the project's own that is derived
+from `torch.Tensor` and has none itself, where it is given another device than the host's.""",
     why="""\
 `x.type(torch.FloatTensor)` reads like a change of dtype, and moves the tensor to the host as well.
 There are no such types for newer backends. `set_default_tensor_type` is deprecated since PyTorch

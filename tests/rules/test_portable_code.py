@@ -519,3 +519,38 @@ def test_by_a_flag_it_is_not_and_what_came_down_has_an_accelerator(tmp_path, pin
 def test_who_calls_a_function_that_pins_has_chosen_it(tmp_path, name, found):
     code = PINNED.replace("parts", name).format(pinned="held = torch.ones(n).pin_memory()")
     assert said(tmp_path, code) == found
+
+
+OF_TENSORS = """\
+import torch
+from torch import Tensor, nn
+
+class Base(Tensor):
+    pass
+
+class Made({base}):
+    {body}
+
+def build(n, given: Tensor):
+    return Made({arguments})
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "body", "arguments", "found"),
+    [
+        ("Tensor", "pass", "n, n, device=given.device", [("DEV503", 11)]),
+        ("Base", "pass", "size=(n, n), device=given.device", [("DEV503", 11)]),
+        ("Tensor", "def all(self): return 1", "n, device=given.device", [("DEV503", 11)]),
+        ("Tensor", "pass", "n, n", []),
+        ("Tensor", "pass", "n, n, device='cpu'", []),
+        ("Tensor", "pass", "given", []),
+        ("Tensor", "def __new__(cls, n, device): pass", "n, device=given.device", []),
+        ("Tensor", "def __init__(self, n, device): pass", "n, device=given.device", []),
+        ("nn.Parameter", "pass", "n, device=given.device", []),
+        ("unseen.Base, Tensor", "pass", "n, device=given.device", []),
+    ],
+)
+def test_a_class_of_tensors_is_constructed_as_a_tensor_is(tmp_path, base, body, arguments, found):
+    code = OF_TENSORS.format(base=base, body=body, arguments=arguments)
+    assert said(tmp_path, code) == found

@@ -15,6 +15,9 @@ Its modules:
     plain_attributes, switched_attributes: tensors and modules that a module does not register
     hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
     named_cards, legacy_types, mentions, rank_code: what names it, and what is once per process
+    tensor_classes: legacy types of the project's own
+    pinned_memory: memory that only an accelerator's allocator pins
+    invalid_cards: numbers and names of cards where others belong
     moves_in_vain: lost moves that others make all the same
     host_offers: signs that code with such names is to run on the host, too
     absent_backends: questions for backends that nothing has imported

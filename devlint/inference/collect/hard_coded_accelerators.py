@@ -211,6 +211,7 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
         and (noted.subject is None or noted.subject.is_sure),
         to_card=noted.to_card,
         refused=noted.refused,
+        of_class=noted.of_class,
         global_rank=noted.global_rank,
         returns=noted.returns and noted.guarded and not (meant or in_main),
         on_purpose=on_purpose,

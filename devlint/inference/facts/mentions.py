@@ -27,6 +27,7 @@ class Mention(NamedTuple):
     moves: bool = False  # of a legacy type: it takes a tensor from where it may be
     to_card: bool = False  # of a legacy type: it is one of CUDA, under whatever name
     refused: bool = False  # of a legacy type: its `device=` is one that it refuses
+    of_class: str = ""  # of a legacy type: the project's class of tensors that is constructed
     global_rank: bool = False  # the index is the rank among all nodes
     returns: bool = False  # it brings to the current card what some input's device gave
     on_purpose: str = ""  # why the code around it is for CUDA and nothing else, or runs once

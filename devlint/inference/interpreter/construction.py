@@ -19,6 +19,8 @@ from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.module_places import WITHOUT_STATE, placed
 from devlint.inference.models.registration import hand_over_parameters
+from devlint.inference.models.tensor_classes import TENSOR, is_tensor_by_another_name
+from devlint.inference.models.tensor_constructors import TENSOR_CONSTRUCTORS
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import ModuleMade, PartMade
 from devlint.inference.program.frames import Frame
@@ -31,6 +33,8 @@ def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Argum
     """An object of a project class."""
     info = callee.info
     hand_over_parameters(arguments)
+    if is_tensor_by_another_name(info):
+        return TENSOR_CONSTRUCTORS[TENSOR](frame, node, arguments)
     origin = frame.origin(StepKind.CREATED, node, None, "made here, on the default device")
     place = frame.default_device if info.is_module else None
     instance = Instance(info, "", info.is_module, place, origin)

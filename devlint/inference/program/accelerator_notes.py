@@ -31,6 +31,7 @@ class MentionNote:
     moves: bool = False
     refused: bool = False
     to_card: bool = False  # of a conversion: to a type of CUDA
+    of_class: str = ""  # of a legacy type: the project's class of tensors that is constructed
     global_rank: bool = False
     returns: bool = False
     mapped: bool = False  # mapped into memory, as files of the host are

@@ -12,6 +12,7 @@ Its modules:
     given_attributes: attributes that a class gives its objects, and those that its methods read
     moved_globals: globals that functions move where they are
     definitions: definitions of local names, and the reads that each reaches
+    command_line: options that are numbers
     fallbacks: what a function takes for a parameter that is None
     loops: the names that loops bind, and what they go through
     filled_lists: lists that the methods of a class fill, and hand to a constructor
