@@ -36,12 +36,12 @@ _MESSAGES = {
     Neglect.STREAM: "`{function}` copies to `{parameter}`, and `{callee}` is a stream of the "
     "current card, perhaps another one",
 }
-# `called`: the callee as the call writes it.
+# `called`: the callee as the call writes it; `others`: what it is given before.
 _ADVICE = {
-    Neglect.LEFT_OUT: "pass it on: `{called}(…, {parameter}={parameter})`",
-    Neglect.FLAG: "pass it on: `{called}(…, {parameter}={parameter})`",
+    Neglect.LEFT_OUT: "pass it on: `{called}({others}{parameter}={parameter})`",
+    Neglect.FLAG: "pass it on: `{called}({others}{parameter}={parameter})`",
     Neglect.DEFAULTED: "say where, by the input: `{parameter}.device`",
-    Neglect.UNUSED: "pass it on: `{called}(…, {parameter}={parameter})`",
+    Neglect.UNUSED: "pass it on: `{called}({others}{parameter}={parameter})`",
     Neglect.REPLACED: "take the one that was asked for: `torch.device({parameter})`",
     Neglect.MAPPED: "return `{callee}.to({parameter})`",
     Neglect.UNRESOLVED: "use the device that it was resolved to",
@@ -53,12 +53,13 @@ _ADVICE = {
 
 
 def _said(fact: DroppedArgument, texts: dict[Neglect, str]) -> str:
-    func = fact.site.node.func if isinstance(fact.site.node, cst.Call) else None
+    call = fact.site.node if isinstance(fact.site.node, cst.Call) else None
     return texts[fact.neglect].format(
         function=fact.function,
         parameter=fact.parameter,
         callee=fact.callee,
-        called=text_of(func) if func is not None else fact.callee,
+        called=text_of(call.func) if call is not None else fact.callee,
+        others="…, " if call is None or call.args else "",
     )
 
 
@@ -114,14 +115,15 @@ RULE = Rule(
 Reports a call of a function of the project that takes a device, makes its result there, and is left
 to its default although the caller has a device under the same name, or a flag such as `use_cuda`;
 one of a function that works on `"cuda"` by default, with an input of the caller's; a function that
-calls itself without its own device; one that never mentions its device, and returns what a factory
-makes on the default one; and one that takes the first card for whatever device it is given, but for
-the CPU. So are a function that loads weights to its device and returns the model where it was made;
-one that resolves a device which may be None, and goes on with None; one that moves its module to
-the device and what goes in to `self.device`; and one that waits for the current card
-(`torch.cuda.synchronize()`) whichever it is given; and one that copies to a device on a stream of
-the current card (`torch.cuda.Stream()`). And the one method of a class that calls a module as it
-is, with inputs that it moves, where two others move the module first.""",
+calls itself without its own device; one that never mentions its device, and returns or lets an
+object keep what a factory makes on the default one, or calls one that takes the like; and one that
+takes the first card for whatever device it is given, but for the CPU. So are a function that loads
+weights to its device and returns the model where it was made; one that resolves a device which may
+be None, and goes on with None; one that moves its module to the device and what goes in to
+`self.device`; and one that waits for the current card (`torch.cuda.synchronize()`) whichever it is
+given; and one that copies to a device on a stream of the current card (`torch.cuda.Stream()`). And
+the one method of a class that calls a module as it is, with inputs that it moves, where two others
+move the module first.""",
     why="""\
 The result is on the default device, mostly the CPU, or on the first accelerator: not where the
 caller was asked to work. It fails where the two meet, far from the call, or costs a transfer and

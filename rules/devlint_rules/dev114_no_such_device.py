@@ -42,7 +42,7 @@ def _advice(fact: MissingDevice) -> str:
     owner = read.rpartition(".")[0]
     if fact.has_parameters:
         return f"take that of its parameters: `next({owner}.parameters()).device`"
-    return f"take it in the constructor: `{read} = device`"
+    return f"let the constructor take a device and keep it as `{read}`"
 
 
 RULE = Rule(

@@ -25,6 +25,7 @@ from devlint.inference.domain.assumptions import (
 from devlint.inference.domain.placement import Device, Placement
 from devlint.inference.facts import Facts, HostRead, Meeting, Operand
 from devlint.inference.syntax import text
+from devlint.project.attributes import Attributes
 from devlint.project.mentions import has_moving_data, most_demand_cuda, sets_option
 from devlint.project.programs import SETS_DEFAULT
 from devlint.project.reachability import Reaching
@@ -117,6 +118,10 @@ class Files:
             for f in self.modules.values()
             if f.path != path
         )
+
+    def gives_elsewhere(self, attribute: str, path: str) -> bool:
+        texts = {Path(file.path): file.text.encode() for file in self.modules.values()}
+        return Attributes(texts).gives(attribute, Path(path))
 
     def sets_option(self, option: str) -> bool:
         return any(sets_option(file.text.encode(), option) for file in self.modules.values())

@@ -26,6 +26,7 @@ UNSHOWN = {
     "DEV107/bad_asked.py": "needs two cards, of which the code is given the second, and weights",
     "DEV107/bad_first_card.py": "needs two cards, of which the code is given the second",
     "DEV107/bad_flag.py": "nothing meets what it returns",
+    "DEV107/bad_unread.py": "needs two cards, of which the code is given the second",
     "DEV107/bad_unused.py": "nothing meets what they return",
     "DEV108/bad_2.py": "the guard checks what is handed in and back, no variables",
     "DEV108/bad_5.py": "the guard checks what is handed in and back, no variables",

@@ -85,7 +85,7 @@ def test_a_base_of_torch_gives_none():
         "    def __getitem__(self, index):\n"
         "        return torch.ones(3, device=self.where)\n\n\nrows = Rows()\n"
     )
-    assert advice_of(data) == ["take it in the constructor: `self.where = device`"]
+    assert advice_of(data) == ["let the constructor take a device and keep it as `self.where`"]
 
 
 def test_a_class_that_nobody_makes_may_be_half_of_another():

@@ -10,7 +10,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import ASSUMED, TRUE, Const, DeviceValue
 from devlint.inference.domain.placement import Device, Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, Site, StepKind
-from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
+from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Unknown, Value, alternatives
 from devlint.inference.facts import DroppedArgument, Neglect
 from devlint.inference.models.devices import place_of
@@ -114,34 +114,6 @@ def _is_mapped_elsewhere(caller: Function, callee: Function) -> bool:
     )
 
 
-def of_unused(frame: Frame, event: FunctionReturns) -> None:
-    """A function that takes a device and never mentions it, though it makes what it returns."""
-    function, result = event
-    node = function.node
-    if (
-        not isinstance(node, cst.FunctionDef)
-        or frame.unit.kept(Mentions).meant
-        or frame.unit.is_test
-    ):
-        return
-    for parameter in function.parameters:
-        if not parameter.is_device or parameter.name == "map_location":
-            continue
-        made = _made_by_default(frame, result)
-        if made is None or any(
-            holds("mention", code(node.body), name) for name in (parameter.name, "locals")
-        ):
-            continue
-        frame.unit.dropped[made] = DroppedArgument(
-            frame.site(made),
-            function.name,
-            parameter.name,
-            dotted(made.func),
-            None,
-            neglect=Neglect.UNUSED,
-        )
-
-
 def of_replaced(frame: Frame, event: FunctionReturns) -> None:
     """A function that takes a device, asks whether it is the CPU, and else takes the first card."""
     function = event.function
@@ -173,20 +145,6 @@ def of_replaced(frame: Frame, event: FunctionReturns) -> None:
                     None,
                     neglect=Neglect.REPLACED,
                 )
-
-
-def _made_by_default(frame: Frame, result: Value) -> cst.Call | None:
-    """The factory of what is returned on the default device, whatever comes in."""
-    tensors = [v for v in alternatives(result) if type(v) is not Const]
-    made: cst.Call | None = None
-    for tensor in tensors:
-        if type(tensor) is not Tensor or not tensor.traits & DEFAULT or tensor.traits & SCALAR:
-            return None
-        root = tensor.origin.root if tensor.origin is not None else None
-        if root is None or root.kind is not StepKind.CREATED or root.source != frame.unit.source:
-            return None
-        made = root.node if isinstance(root.node, cst.Call) else None
-    return made
 
 
 def of_recursion(frame: Frame, node: cst.Call, callee: FunctionValue) -> None:

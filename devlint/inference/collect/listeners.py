@@ -41,6 +41,7 @@ from devlint.inference.collect import (
     timings,
     undetached_reads,
     unplaced_factories,
+    unread_devices,
 )
 from devlint.inference.domain.host import External
 from devlint.inference.program import roles
@@ -188,7 +189,7 @@ _tell(ArrayTaken, undetached_reads.read)
 _tell(MethodRead, undetached_reads.read_of)
 
 # Tensors and modules, made and computed with.
-_tell(TensorMade, unplaced_factories.made, default_devices.made)
+_tell(TensorMade, unplaced_factories.made, unread_devices.made, default_devices.made)
 _tell(PlaceSettled, unplaced_factories.settled)
 _tell(ItemWritten, unplaced_factories.filled)
 _tell(TensorReturned, unplaced_factories.used)
@@ -209,7 +210,7 @@ _tell(ArgumentsBound, ignored_devices.of_call, module_homes.note_call)
 _tell(CallBound, call_contexts.note)
 _tell(UnknownCalled, call_contexts.note_unknown)
 _tell(HandedOver, call_contexts.note_handed_over)
-_tell(DefaultTaken, dropped_devices.of_default)
+_tell(DefaultTaken, dropped_devices.of_default, unread_devices.of_default)
 _tell(
     ArgumentGiven,
     invalid_devices.of_argument,
@@ -219,7 +220,7 @@ _tell(
 _tell(EnvironmentSet, invalid_cards.of_environment)
 _tell(
     FunctionReturns,
-    dropped_devices.of_unused,
+    unread_devices.of_function,
     dropped_devices.of_replaced,
     ignored_devices.of_function,
     invalid_devices.of_function,

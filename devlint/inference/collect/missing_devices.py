@@ -92,7 +92,7 @@ def _of_class(unit: Unit, info: ClassInfo) -> Iterator[MissingDevice]:
             tuple(Site(unit.source, read.node) for _, read in found[1:]),
             at_hand=_tensor_at_hand(method),
             is_module=info.is_module,
-            has_parameters=info.is_module and bool(info.parts),
+            has_parameters=info.is_module and any(each.parts for each in info.lineage()),
         )
 
 

@@ -23,7 +23,7 @@ from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import HostWaits, NumberTaken
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
-from devlint.inference.program.values import Instance, Super
+from devlint.inference.program.values import ClassValue, Instance, Super
 from devlint.inference.syntax.text import shorten
 
 
@@ -32,6 +32,9 @@ def _super(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     while current is not None and current.instance is None:
         current = current.outer
     if current is not None and current.info is not None and current.instance is not None:
+        named = arguments.positional[0][0] if arguments.positional else None
+        if type(named) is ClassValue and named.info in current.info.lineage():
+            return Super(named.info, current.instance)  # `super(Base, self)` passes by the base
         return Super(current.info, current.instance)
     return UNKNOWN
 
