@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Protocol
 
+from devlint.inference.conventions import is_installed
 from devlint.project.source import SourceError, read
 
 MOST = 2_000  # directories, or files, that are looked through
@@ -50,8 +51,7 @@ class ImportGraph:
 
     def names(self, file: Path) -> Iterator[str]:
         """The modules that are imported with a file: packages come before what is in them."""
-        own = self.project.name_of(file)
-        package = own.dotted if own.is_package else own.dotted.rpartition(".")[0]
+        package = self._package_of(file)
         if self.project.has_file(file.parent, "__init__.py"):
             yield from _with_packages(package)
         for module, names, plain in self._pattern.findall("\n" + text_of(file)):
@@ -65,16 +65,25 @@ class ImportGraph:
                 yield f"{source}.{name.split(' as ')[0].strip()}"
 
     def file_of(self, name: str, importer: Path) -> Path | None:
-        """The file that a name stands for in the imports of another."""
-        found = self.project.find(self.project.search_path(importer), name)
+        """The file that a name stands for in the imports of another: one that lies beside it where
+        nothing else answers to the name, as `devlint.inference.program.imports` has it."""
+        roots = self.project.search_path(importer)
+        found = self.project.find(roots, name)
+        if found is None:
+            first, package = name.partition(".")[0], self._package_of(importer)
+            if package and self.project.find(roots, first) is None and not is_installed(first):
+                found = self.project.find(roots, f"{package}.{name}")
         return None if found == importer else found
+
+    def _package_of(self, file: Path) -> str:
+        own = self.project.name_of(file)
+        return own.dotted if own.is_package else own.dotted.rpartition(".")[0]
 
     def imported_by(self, file: Path) -> frozenset[Path]:
         known = self._imports.get(file)
         if known is None:
-            roots = self.project.search_path(file)
-            found = {self.project.find(roots, name) for name in self.names(file)}
-            known = frozenset(each for each in found if each is not None and each != file)
+            found = {self.file_of(name, file) for name in self.names(file)}
+            known = frozenset(each for each in found if each is not None)
             self._imports[file] = known
         return known
 

@@ -211,3 +211,83 @@ def test_a_star_brings_what_a_package_defines_after_its_parts():
     source = "from layers import made\nreveal(made)"
     assert revealed(f"import layers.parts as first\nfirst.Plain\n{source}", files) == ["cuda"]
     assert revealed(source, files) == ["cuda"]
+
+
+BESIDE = {
+    "pkg/__init__.py": "",
+    "pkg/base.py": "T = torch.zeros(3).cuda()\ndef make():\n    return T\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("line", "name"),
+    [
+        ("from base import *", "T"),
+        ("from base import T", "T"),
+        ("from base import T as held", "held"),
+        ("import base", "base.T"),
+        ("import base as b", "b.make()"),
+    ],
+)
+def test_an_absolute_import_falls_back_to_the_module_beside_the_file(line, name):
+    files = {**BESIDE, "pkg/use.py": f"{line}\nheld_here = {name}\n"}
+    assert revealed("from pkg.use import held_here\nreveal(held_here)", files) == ["cuda"]
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"base.py": "T = torch.zeros(3)\n"},
+        {"base/__init__.py": "T = torch.zeros(3)\n"},
+    ],
+)
+def test_what_the_project_has_by_that_name_comes_first(more):
+    files = {**BESIDE, **more, "pkg/use.py": "from base import T\n"}
+    assert revealed("from pkg.use import T\nreveal(T)", files) == ["cpu"]
+
+
+@pytest.mark.parametrize("name", ["logging", "transformers", "numpy"])
+def test_an_installed_package_is_no_module_beside_the_file(name):
+    files = {
+        "pkg/__init__.py": "",
+        f"pkg/{name}.py": "T = torch.zeros(3).cuda()\n",
+        "pkg/use.py": f"from {name} import T\n",
+    }
+    assert revealed("from pkg.use import T\nreveal(T)", files) == ["no tensor"]
+
+
+def test_a_module_beside_the_file_that_does_not_bind_the_name_is_not_meant():
+    """`from datasets import load_dataset` beside a `datasets.py` of the project's own."""
+    files = {**BESIDE, "pkg/use.py": "from base import arrange\nT = arrange(torch.zeros(3).cuda())\n"}
+    assert revealed("from pkg.use import T\nreveal(T)", files) == ["cuda"]
+
+
+def test_a_file_is_no_module_beside_itself():
+    files = {"pkg/__init__.py": "", "pkg/extra.py": "import extra\nT = torch.zeros(3).cuda()\n"}
+    assert revealed("from pkg.extra import T\nreveal(T)", files) == ["cuda"]
+
+
+@pytest.mark.parametrize(
+    ("line", "place"),
+    [
+        ("from gone import *", "cpu"),
+        ("from .gone import *", "cpu"),
+        ("from seen import *", "no tensor"),  # what it brings is known
+        ("from math import *", "no tensor"),
+        ("from gone import other", "no tensor"),
+    ],
+)
+def test_a_star_out_of_sight_brings_well_known_names(line, place):
+    code = f"{line}\nreveal(Variable(torch.zeros(3)))\nreveal(mine(3))"
+    assert revealed(code, {"seen.py": "x = 1\n"}) == [place, "no tensor"]
+
+
+def test_a_star_of_a_file_with_a_star_out_of_sight():
+    files = {"seen.py": "from gone import *\n"}
+    code = "from seen import *\nreveal(Variable(torch.zeros(3)))\nreveal(np.zeros(3))"
+    assert revealed(code, files) == ["cpu", "no tensor"]
+
+
+def test_a_name_that_the_file_binds_itself_is_not_what_a_star_brings():
+    code = "from gone import *\ndef Variable(x):\n    return x.cuda()\n"
+    assert revealed(f"{code}reveal(Variable(torch.zeros(3)))") == ["cuda"]

@@ -593,6 +593,44 @@ def test_a_base_out_of_sight_may_move_the_modules_of_its_object():
     assert met(outside) == []
 
 
+LAYERS = """
+from gone import Base
+
+class Table(Base):
+    def __init__(self, config):
+        {above}
+        self.table = {layer}
+
+    def predict(self, rows):
+        return self.table(torch.from_numpy(rows)).sum(1)
+
+{rest}
+"""
+ABOVE = "super().__init__(config)"
+EMBEDDING = "nn.Embedding(3, 3)"
+
+
+def test_a_class_with_a_base_out_of_sight_that_keeps_layers_is_a_module():
+    assert met(LAYERS.format(above=ABOVE, layer=EMBEDDING, rest="")) == [
+        "input: torch.from_numpy(rows)@cpu self.table self.table@δ(self) certain"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("above", "layer", "rest"),
+    [
+        ("self.config = config", EMBEDDING, ""),  # no constructor above is called
+        (ABOVE, "nn.CrossEntropyLoss()", ""),  # without a state
+        (ABOVE, "make(3, 3)", ""),
+        (ABOVE, EMBEDDING, "    def fit(self):\n        torch.optim.SGD(self.table.parameters())"),
+        (ABOVE, EMBEDDING, "    def save(self):\n        return self.table.state_dict()"),
+        (ABOVE, f"{EMBEDDING}.cpu()", ""),
+    ],
+)
+def test_a_class_that_owns_layers_is_no_module(above, layer, rest):
+    assert met(LAYERS.format(above=above, layer=layer, rest=rest)) == []
+
+
 @pytest.mark.parametrize("target", ["t", "t.cuda()"])
 def test_the_targets_of_ctc_loss_may_be_anywhere(target):
     assert (

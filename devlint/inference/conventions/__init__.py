@@ -5,6 +5,7 @@ All of them are rows of `devlint/knowledge/conventions.toml`, of which
 `holds("module-name", "net")` asks one.
 """
 
+from devlint.inference.conventions.packages import is_installed
 from devlint.inference.conventions.queries import (
     found,
     holds,
@@ -15,4 +16,13 @@ from devlint.inference.conventions.queries import (
     without,
 )
 
-__all__ = ["found", "holds", "is_assigned", "is_rebound", "leave_out", "may_hold", "without"]
+__all__ = [
+    "found",
+    "holds",
+    "is_assigned",
+    "is_installed",
+    "is_rebound",
+    "leave_out",
+    "may_hold",
+    "without",
+]

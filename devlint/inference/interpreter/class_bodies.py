@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import holds
-from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.domain.tensors import KEPT, Tensor
-from devlint.inference.domain.value import Value, alternatives, is_untold
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.interpreter import contracts
 from devlint.inference.interpreter.definitions import declare_function
+from devlint.inference.interpreter.module_classes import (
+    is_mixed_in,
+    is_module_class,
+    looks_like_module,
+)
 from devlint.inference.program.declarations import ClassInfo, classes_of
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.units import Unit
 from devlint.inference.program.values import ClassValue
 from devlint.inference.syntax.attribute_moves import moved_attribute
 from devlint.inference.syntax.text import code, dotted, every
-
-# Bases that are modules by their name, when their definition is out of sight.
-_MODULE_ENDINGS = ("Module", "PreTrainedModel", "ModelMixin", "Metric", "Loss", "MessagePassing")
 
 
 def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
@@ -28,10 +27,10 @@ def build_class(frame: Frame, node: cst.ClassDef) -> ClassInfo:
     bases = [base for each in named for base in alternatives(each)]  # `try: … except ImportError:`
     unit = frame.unit
     concerned = "torch" in unit.source.text
-    is_module = any(_is_module(unit, base) for base in bases) or (
-        concerned and _looks_like_module(node, bases)
+    is_module = any(is_module_class(unit, base) for base in bases) or (
+        concerned and looks_like_module(frame, node, bases)
     )
-    mixed_in = concerned and not is_module and _is_mixed_in(frame, node.name.value)
+    mixed_in = concerned and not is_module and is_mixed_in(frame, node.name.value)
     info = ClassInfo(
         name=node.name.value,
         node=node,
@@ -76,63 +75,6 @@ def _class_member(info: ClassInfo, value: Value) -> Value:
     if info.is_module and type(value) is Tensor and type(value.place) is not Variable:
         return Tensor(value.place, value.origin, value.traits | KEPT, value.evidence)
     return value
-
-
-def _is_module(unit: Unit, base: Value) -> bool:
-    if type(base) is ClassValue:
-        return base.info.is_module and not base.info.mixed_in
-    if type(base) is not External:
-        return False
-    if base.name in ("torch.nn.Module", "torch.nn.modules.module.Module"):
-        return True
-    if unit.context.knowledge.module(base.name) is not None:
-        return True
-    root, _, last = base.name.rpartition(".")
-    if last.endswith("DataModule") or "torch" not in unit.source.text:
-        return False
-    if holds("other-framework", base.name):
-        return False
-    return bool(root) and last.endswith(_MODULE_ENDINGS)
-
-
-def _looks_like_module(node: cst.ClassDef, bases: list[Value]) -> bool:
-    """A class with a base out of sight, and a `forward`: Python's own `object` is in sight."""
-    if not any(
-        is_untold(base) or (type(base) is External and not base.name.startswith("builtins."))
-        for base in bases
-    ):
-        return False
-    names = [s.name.value for s in node.body.body if isinstance(s, cst.FunctionDef)]
-    if "forward" not in names or "backward" in names:
-        return False
-    others = ("torch.autograd", "abc")
-    return not any(
-        type(base) is External
-        and (base.name.startswith(others) or holds("other-framework", base.name))
-        for base in bases
-    )
-
-
-class _Bases:
-    """The bases that the classes of a file have beside each one, by its name."""
-
-    def __init__(self, unit: Unit) -> None:
-        self.beside: dict[str, list[list[cst.BaseExpression]]] = {}
-        for node in every(unit.tree, cst.ClassDef):
-            bases = [each.value for each in node.bases if dotted(each.value)]
-            for base in bases:
-                others = [each for each in bases if each is not base]
-                self.beside.setdefault(dotted(base), []).append(others)
-
-
-def _is_mixed_in(frame: Frame, name: str) -> bool:
-    """All classes of the file that inherit this one are modules by another base:
-    `class Net(nn.Module, WithEmbeddings)`."""
-    beside = frame.unit.kept(_Bases).beside.get(name, ())
-    return bool(beside) and all(
-        any(_is_module(frame.unit, v) for base in others for v in alternatives(frame.eval(base)))
-        for others in beside
-    )
 
 
 _SIMPLE = (cst.SimpleStatementLine, cst.SimpleStatementSuite)

@@ -26,7 +26,7 @@ from devlint.inference.program.events import ModuleMade, PartMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import ClassValue, FunctionValue, Instance
-from devlint.inference.syntax.text import called_name, dotted
+from devlint.inference.syntax.text import dotted, is_super_constructor
 
 
 def construct(frame: Frame, node: cst.Call, callee: ClassValue, arguments: Arguments) -> Value:
@@ -208,15 +208,8 @@ def _handed_up(function: Function, given: dict[str, Value]) -> Iterator[tuple[Fu
     for line in body.body if above is not None and isinstance(body, cst.IndentedBlock) else ():
         for small in line.body if isinstance(line, cst.SimpleStatementLine) else ():
             call = small.value if isinstance(small, cst.Expr) else None
-            if above is not None and isinstance(call, cst.Call) and _is_super_constructor(call):
+            if above is not None and isinstance(call, cst.Call) and is_super_constructor(call):
                 yield above, _arguments_of(call, given)
-
-
-def _is_super_constructor(call: cst.Call) -> bool:
-    func = call.func
-    if not isinstance(func, cst.Attribute) or func.attr.value != "__init__":
-        return False
-    return isinstance(func.value, cst.Call) and called_name(func.value) == "super"
 
 
 def _arguments_of(call: cst.Call, given: dict[str, Value]) -> Arguments:

@@ -27,7 +27,7 @@ from devlint.inference.models import creations
 from devlint.inference.models.module_places import baked
 from devlint.inference.program.events import Asserted, Tested
 from devlint.inference.program.frames import EXECUTORS, Frame
-from devlint.inference.program.imports import exports_of, imported
+from devlint.inference.program.imports import imported, take_all
 from devlint.inference.syntax.text import code, dotted
 
 
@@ -141,29 +141,25 @@ def _import(frame: Frame, node: cst.Import) -> bool:
     for alias in node.names:
         name = dotted(alias.name)
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
-            frame.bind(alias.asname.name.value, imported(frame.unit.context, name))
+            frame.bind(alias.asname.name.value, imported(frame.unit, name))
         else:
             root = name.partition(".")[0]
-            frame.bind(root, imported(frame.unit.context, root))
+            frame.bind(root, imported(frame.unit, root))
     return True
 
 
 def _import_from(frame: Frame, node: cst.ImportFrom) -> bool:
-    base = dotted(node.module) if node.module is not None else ""
-    context = frame.unit.context
-    module = frame.unit.absolute(base, len(node.relative))
+    module = dotted(node.module) if node.module is not None else ""
+    level = len(node.relative)
     if isinstance(node.names, cst.ImportStar):
-        starred = context.load(module)
-        if starred is not frame.unit and context.has(module):
-            frame.unit.stars.append(starred)
-        for key, value in exports_of(context, module).items():
+        for key, value in take_all(frame.unit, module, level).items():
             frame.bind(key, value)
         return True
     for alias in node.names:
         name = bound = dotted(alias.name)
         if alias.asname is not None and isinstance(alias.asname.name, cst.Name):
             bound = alias.asname.name.value
-        frame.bind(bound, imported(context, module, name))
+        frame.bind(bound, imported(frame.unit, module, name, level))
     return True
 
 

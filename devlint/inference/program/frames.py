@@ -484,6 +484,15 @@ UNIMPORTED = {name: f"builtins.{name}" for name in dir(builtins)} | {
     "reveal_device": "devlint.reveal_device"
 }
 
+# What such a name is short for wherever it is written: a star import out of sight brought it.
+WELL_KNOWN = {
+    "torch": "torch",
+    "nn": "torch.nn",
+    "F": "torch.nn.functional",
+    "Variable": "torch.autograd.Variable",
+    "np": "numpy",
+}
+
 
 def globals_of(unit: Unit) -> Environment:
     """What the names of a file hold, so far if its body is being run: a branch of it has an
@@ -514,6 +523,7 @@ def _of_stars(unit: Unit, name: str) -> Value | None:
     because it imports this one in turn, the names are known only later."""
     seen = {id(unit)}
     waiting = list(unit.stars)
+    is_open = unit.has_star_out_of_sight
     for each in waiting:  # grows on the way
         if each is None or id(each) in seen:
             continue
@@ -523,6 +533,10 @@ def _of_stars(unit: Unit, name: str) -> Value | None:
             unit.env[name] = value
             return value
         waiting += each.stars
+        is_open = is_open or each.has_star_out_of_sight
+    if name in WELL_KNOWN and (is_open or None in waiting):
+        unit.context.knowledge.ensure(WELL_KNOWN[name].partition(".")[0])
+        return External(WELL_KNOWN[name])
     return External(f"{REFUSED}.{name}") if None in waiting else None
 
 

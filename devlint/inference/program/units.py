@@ -104,6 +104,7 @@ class Unit(FileText):
         self.unread_contracts: dict[cst.CSTNode, str] = {}
         # The files that it takes all names from; None for one that was not loaded.
         self.stars: list[Unit | None] = []
+        self.has_star_out_of_sight = False  # it takes all names from what the project has not
 
     def kept(self, kind: Callable[[Unit], T]) -> T:
         """The notes of one kind that are kept of this file, made when they are first asked for."""

@@ -194,6 +194,14 @@ def called_name(call: cst.Call) -> str:
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted(call.func)
 
 
+def is_super_constructor(call: cst.Call) -> bool:
+    """The constructor above: `super().__init__(…)`."""
+    func = call.func
+    if not isinstance(func, cst.Attribute) or func.attr.value != "__init__":
+        return False
+    return isinstance(func.value, cst.Call) and called_name(func.value) == "super"
+
+
 def passed_through(over: cst.CSTNode | None) -> list[cst.BaseExpression]:
     """`t` of `enumerate(t)`, `t` and `u` of `zip(t, u)`: what a loop goes through all the same."""
     if not isinstance(over, cst.Call) or dotted(over.func) not in ("enumerate", "zip", "reversed"):
