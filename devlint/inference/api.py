@@ -15,6 +15,7 @@ from devlint.inference.collect import (
     forbidden_waits,
     hard_coded_accelerators,
     ignored_devices,
+    index_tests,
     kept_graphs,
     kernel_launches,
     listeners,
@@ -146,6 +147,7 @@ def finish_unit(unit: Unit) -> Facts:
     unmoved_modules.settle(unit)
     dropped_devices.settle(unit)
     absent_backends.settle(unit)
+    index_tests.settle(unit)
     undetached_reads.leave(body)
     undetached_reads.settle(unit)
     timings.leave(body)

@@ -62,6 +62,7 @@ CATALOGUE = {
     "DEV506": "cuda-only-call",
     "DEV507": "autocast-elsewhere",
     "DEV508": "default-device-trap",
+    "DEV510": "index-as-flag",
 }
 
 each_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)

@@ -22,6 +22,7 @@ from devlint.inference.facts.autocasts import AutocastElsewhere as AutocastElsew
 from devlint.inference.facts.autocasts import AutocastMistake as AutocastMistake
 from devlint.inference.facts.autocasts import MistakenAutocast as MistakenAutocast
 from devlint.inference.facts.device_arguments import DroppedArgument as DroppedArgument
+from devlint.inference.facts.device_arguments import IndexTest as IndexTest
 from devlint.inference.facts.device_arguments import Mistake as Mistake
 from devlint.inference.facts.device_arguments import MistakenDevice as MistakenDevice
 from devlint.inference.facts.device_arguments import Neglect as Neglect

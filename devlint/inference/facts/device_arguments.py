@@ -72,6 +72,18 @@ class MistakenDevice(NamedTuple):
     inferred: bool = False  # by its name the parameter of the callee is a device
 
 
+class IndexTest(NamedTuple):
+    """`text`, the number of a card, is asked for its truth, which that of the first card lacks."""
+
+    site: Site  # `gpu`, or `not gpu`
+    text: str
+    negated: bool  # the condition is `not gpu`
+    used: Site
+    use: str  # what takes it for the number of a card, where it is true
+    declared: Site
+    absent: str  # what it is where no card is chosen: "None", or "-1"
+
+
 class UnreadContract(NamedTuple):
     """A contract that can't be understood, or that holds of nothing."""
 

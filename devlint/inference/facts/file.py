@@ -10,7 +10,12 @@ import libcst as cst
 from devlint.inference.call_contexts import Feed
 from devlint.inference.domain.provenance import Site, Source
 from devlint.inference.facts.autocasts import AutocastElsewhere, MistakenAutocast
-from devlint.inference.facts.device_arguments import DroppedArgument, MistakenDevice, UnreadContract
+from devlint.inference.facts.device_arguments import (
+    DroppedArgument,
+    IndexTest,
+    MistakenDevice,
+    UnreadContract,
+)
 from devlint.inference.facts.host_reads import ElementAccess, HostRead, UndetachedRead
 from devlint.inference.facts.loaders import DefaultDeviceTrap, WorkerAccess
 from devlint.inference.facts.meetings import KernelLaunch, Meeting
@@ -81,6 +86,7 @@ class Facts:
     dropped_arguments: list[DroppedArgument] = field(default_factory=list)
     mistaken_devices: list[MistakenDevice] = field(default_factory=list)
     missing_devices: list[MissingDevice] = field(default_factory=list)
+    index_tests: list[IndexTest] = field(default_factory=list)
     cuda_calls: list[CudaCall] = field(default_factory=list)
     missing_names: list[MissingName] = field(default_factory=list)
     mistaken_autocasts: list[MistakenAutocast] = field(default_factory=list)

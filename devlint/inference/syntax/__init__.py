@@ -17,5 +17,6 @@ Its modules:
     loops: the names that loops bind, and what they go through
     filled_lists: lists that the methods of a class fill, and hand to a constructor
     filled_parts: parts of values, and lists, that a function fills
+    card_numbers, optional_numbers: numbers of accelerators, and integers that may be None
     trials: functions that put something through their module for the shape that comes out
 """
