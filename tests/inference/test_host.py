@@ -605,6 +605,26 @@ def test_axes_read_what_they_draw(axes, drawn):
     assert host_reads(given(code)) == [f"{drawn} of x@cuda certain"]
 
 
+@pytest.mark.parametrize(
+    ("method", "drawn"),
+    [
+        ("ax.plot", "certain"),
+        ("ax.plot if len(x) > 9 else ax.scatter", "certain"),
+        ("ax.set_title", ""),
+        ("ax.set_title if len(x) > 9 else print", ""),
+    ],
+)
+def test_a_method_of_axes_reads_by_another_name_too(method, drawn):
+    code = f"""
+        import matplotlib.pyplot as plt
+        fig, ax = plt.subplots()
+        x = torch.rand(3, device="cuda")
+        draw = {method}
+        draw(x)
+    """
+    assert set(host_reads(given(code))) == ({f"draw of x@cuda {drawn}"} if drawn else set())
+
+
 @pytest.mark.parametrize("call", ["ax[0].set_title(x)", "ax.plot(x.cpu())", "fig.suptitle(x)"])
 def test_axes_read_nothing_else(call):
     code = f"""

@@ -126,3 +126,48 @@ def test_one_row_of_a_matrix_is_none():
         return TABLE[one[i : i + 1]], TABLE[many[i : i + 1]]
     """
     assert len(host_reads(settled(code))) == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "count"),
+    [
+        ("{'first': x, 'second': x * 2}", 1),
+        ("dict(first=x)", 1),
+        ("{'first': x.cpu()}", 0),
+        ("{'first': np.zeros(3)}", 0),
+        # one of them is an array: which of them is drawn?
+        ("{'first': x, 'second': np.zeros(3)}", 0),
+    ],
+)
+def test_a_call_hands_in_what_its_table_holds(given, count):
+    calls = f"def main():\n    {MADE}\n    show({given})"
+    found = host_reads(settled(SHOW.format(read="plt.plot(images['first'])", calls=calls)))
+    assert sum(each.endswith("likely") for each in found) == count
+
+
+INNER = """
+import numpy as np
+
+def first(rows):
+    def order(values):
+        return np.argsort(values)
+    return order({first})
+
+def second(rows):
+    def order(values):
+        return np.argsort(values)
+    return order({second})
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "count"),
+    [
+        ("torch.cat(rows).cuda()", "torch.cat(rows).cuda()", 2),
+        ("torch.cat(rows).cuda()", "np.zeros(3)", 1),  # another function of the same name
+        ("torch.cat(rows).cpu()", "rows", 0),
+    ],
+)
+def test_a_function_within_another_gets_what_its_calls_hand_in(first, second, count):
+    found = host_reads(settled(INNER.format(first=first, second=second)))
+    assert sum(each.endswith("likely") for each in found) == count

@@ -9,7 +9,7 @@ import libcst as cst
 
 from devlint.inference.call_contexts import Fed, Feed, Given
 from devlint.inference.conventions import holds
-from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import NONE, Const, DeviceValue, Host
 from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
@@ -57,7 +57,7 @@ def given(
         works = _works_with_module(function)
         if works and not may_be_array and holds("framework-method", function.name):
             continue
-        found = _parameter(function, place)
+        found = _parameter(function, place, of_local=may_be_array)
         if found is None:
             return None
         minds = works or minds_devices(function, place.name)
@@ -122,11 +122,12 @@ def read(frame: Frame, tensor: Tensor) -> Given | None:
     return None if found is None else replace(found, minds=True)
 
 
-def _parameter(function: Function, place: Variable) -> Given | None:
-    """A parameter of a function, by the variable that stands for its device."""
+def _parameter(function: Function, place: Variable, of_local: bool = False) -> Given | None:
+    """A parameter of a function, by the variable that stands for its device. Of a function that
+    only the one around it calls all calls are in sight, and are looked at by themselves."""
     names = function.positional
-    if function.name == "<lambda>" or function.is_local:
-        return None  # all its calls are in sight, and are looked at by themselves
+    if function.name == "<lambda>" or (function.is_local and not of_local):
+        return None
     called = function.name
     mentioned = called
     if function.info is not None and called.startswith("__") and called.endswith("__"):
@@ -278,8 +279,8 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
             continue
         if type(each) is Host:  # an array, or a number
             yield Fed.HOST, None
-        elif type(each) is Sequence:
-            parts = each.items if each.items is not None else alternatives(each.any())
+        elif type(each) is Sequence or type(each) is Mapping:
+            parts = _parts_of(each)
             alike = all(type(part) is Tensor for part in parts)
             for part in parts:
                 if type(part) is Tensor:
@@ -290,6 +291,13 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
             yield from _source(frame, each.tensor)  # a graph, where its tensors are
         elif type(each) is DeviceValue or type(each) is Const:
             yield from _of_device(frame, each)
+
+
+def _parts_of(held: Sequence | Mapping) -> list[Value]:
+    """What a container holds, as far as that is told apart."""
+    if type(held) is Sequence and held.items is None:
+        return list(alternatives(held.any()))
+    return list(held.children())
 
 
 def _of_device(frame: Frame, value: DeviceValue | Const) -> Iterable[tuple[Fed, Given | None]]:

@@ -263,10 +263,18 @@ def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments
             callee = without(callee, lambda each: not _takes(each, arguments))
         if type(callee) is not Union:
             return call_value(frame, node, callee, arguments)
-        with frame.under(choosing=True), of_one_module(frame, node, callee):
+        choosing = not _are_of_one_object(callee)
+        with frame.under(choosing=choosing), of_one_module(frame, node, callee):
             results = frame.each(callee, lambda v: call_value(frame, node, v, arguments))
             return _of_either(callee, results)
     return call_unknown(frame, node, callee, arguments)
+
+
+def _are_of_one_object(callees: Union) -> bool:
+    """`ax.plot if few else ax.scatter`: whichever is called, the object is the same."""
+    methods = [each for each in callees.alternatives if type(each) is Method]
+    same = all(each.receiver is methods[0].receiver for each in methods)
+    return same and len(methods) == len(callees.alternatives)
 
 
 def _takes(callee: Value, arguments: Arguments) -> bool:
@@ -304,6 +312,8 @@ def _call_method(frame: Frame, node: cst.Call, callee: Method, arguments: Argume
         return call_tensor_method(frame, node, receiver, name, arguments)
     if type(receiver) is Instance and receiver.module:
         return modules.call_method(frame, node, receiver, name, arguments)
+    if type(receiver) is Instance and name not in _MOVES:
+        return _call_on_object(frame, node, receiver, name, arguments)
     if type(receiver) in CONTAINERS:
         return call_container(frame, node, receiver, name, arguments)
     return call_unknown(frame, node, UNKNOWN, arguments)

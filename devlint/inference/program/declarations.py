@@ -120,8 +120,9 @@ class Function:
     @cached_property
     def key(self) -> str:
         """What tells it from all others of the project."""
+        around = f"{self.unit.source.path}::" if self.around is None else f"{self.around.key}."
         of_class = f"{self.info.name}." if self.info is not None else ""
-        return f"{self.unit.source.path}::{of_class}{self.name}"
+        return f"{around}{of_class}{self.name}"
 
     @cached_property
     def positional(self) -> list[str]:
