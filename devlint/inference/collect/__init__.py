@@ -14,7 +14,8 @@ Its modules:
     undetached_reads, nonleaves: what autograd and optimizers hold
     plain_attributes, switched_attributes: tensors and modules that a module does not register
     hard_coded_accelerators, availability_guards, device_awareness: CUDA by name, and why
-    named_cards, legacy_types, mentions, rank_code: what names it, and what is once per process
+    named_cards, kept_device_names: cards by name, and what holds such a name
+    legacy_types, mentions, rank_code: what else names it, and what is once per process
     tensor_classes: legacy types of the project's own
     pinned_memory: memory that only an accelerator's allocator pins
     invalid_cards: numbers and names of cards where others belong

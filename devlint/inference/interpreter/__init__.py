@@ -12,6 +12,7 @@ Its modules:
     calls, construction, external_calls, unknown_calls: calls
     parameters, definitions: the functions and lambdas that are defined
     class_bodies, class_attributes: classes, and their attributes through all methods
+    module_classes: which classes are modules
     attribute_writes, kept_tensors, submodules: what a method leaves in the attributes of its object
     movers, attribute_suites: methods that move attributes, and suites that assign several
     declared_fields: what a dataclass is made of
