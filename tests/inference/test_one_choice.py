@@ -279,7 +279,7 @@ CONSTRUCTED = """
             self.rows = torch.zeros(n, device=device)
 
     def build(n, net, device):
-        return {built}
+        return {built}, torch.ones(n, device=device)
 """
 
 

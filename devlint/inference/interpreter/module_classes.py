@@ -27,11 +27,14 @@ def is_module_class(unit: Unit, base: Value) -> bool:
     if unit.context.knowledge.module(base.name) is not None:
         return True
     root, _, last = base.name.rpartition(".")
-    if last.endswith("DataModule") or "torch" not in unit.source.text:
-        return False
-    if holds("other-framework", base.name):
+    if _is_no_module(base.name) or "torch" not in unit.source.text:
         return False
     return bool(root) and last.endswith(_MODULE_ENDINGS)
+
+
+def _is_no_module(base: str) -> bool:
+    """By its name: of another framework, or what holds the data for a module."""
+    return base.endswith("DataModule") or holds("other-framework", base)
 
 
 def looks_like_module(frame: Frame, node: cst.ClassDef, bases: list[Value]) -> bool:
@@ -45,7 +48,7 @@ def looks_like_module(frame: Frame, node: cst.ClassDef, bases: list[Value]) -> b
     others = ("torch.autograd", "abc")
     if any(
         type(base) is External
-        and (base.name.startswith(others) or holds("other-framework", base.name))
+        and (base.name.startswith(others) or _is_no_module(base.name))
         for base in bases
     ):
         return False
