@@ -47,8 +47,7 @@ def looks_like_module(frame: Frame, node: cst.ClassDef, bases: list[Value]) -> b
         return False
     others = ("torch.autograd", "abc")
     if any(
-        type(base) is External
-        and (base.name.startswith(others) or _is_no_module(base.name))
+        type(base) is External and (base.name.startswith(others) or _is_no_module(base.name))
         for base in bases
     ):
         return False
