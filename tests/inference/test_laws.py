@@ -161,10 +161,10 @@ def test_swapping_branches_that_leave_one_element_with_two_histories():
 @settings(max_examples=15)
 @forall(suites, suites)
 def test_what_one_branch_writes_the_other_does_not_read(left, right):
-    """Alone in its branch, it claims what it claims beside the other."""
+    """Alone in its branch, it claims what it claims beside the other; what both claim, once."""
     together = claimed(KEPT_START + either("flag", left, right))
     alone = [*claimed(KEPT_START + "\n".join(left)), *claimed(KEPT_START + "\n".join(right))]
-    assert together == sorted(alone)
+    assert set(together) == set(alone)
 
 
 @settings(max_examples=15)
