@@ -25,6 +25,7 @@ class Mention(NamedTuple):
     weights: bool = False  # of a load: what is loaded are a model's or an optimizer's weights
     moves: bool = False  # of a legacy type: it takes a tensor from where it may be
     to_card: bool = False  # of a legacy type: it is one of CUDA, under whatever name
+    type_name: str = ""  # of a legacy type that is called or converted to: its whole name
     refused: bool = False  # of a legacy type: its `device=` is one that it refuses
     global_rank: bool = False  # the index is the rank among all nodes
     returns: bool = False  # it brings to the current card what some input's device gave

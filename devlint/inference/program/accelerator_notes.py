@@ -31,6 +31,7 @@ class MentionNote:
     moves: bool = False
     refused: bool = False
     to_card: bool = False  # of a conversion: to a type of CUDA
+    type_name: str = ""  # of a legacy type that is called or converted to: its whole name
     global_rank: bool = False
     returns: bool = False
     mapped: bool = False  # mapped into memory, as files of the host are
