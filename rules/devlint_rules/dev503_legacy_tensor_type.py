@@ -22,14 +22,16 @@ from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewrites import argument, atom, in_file, is_path, receiver, text_of
+from devlint_rules.helpers.scopes import is_bound
 
 
-def _modern(node: cst.CSTNode) -> str | None:
+def _modern(mention: Mention) -> str | None:
     """The same in today's words; None where that depends on more than the call shows."""
+    node, kind = mention.site.node, mention.type_name
     if not isinstance(node, cst.Call) or not node.args:
         return None
     if len(node.args) > 1:
-        return of_sizes(node) or _of_list(node)
+        return of_sizes(node, kind) or _of_list(node, kind)
     value = node.args[0].value
     func, subject = text_of(node.func), receiver(node)
     if func.endswith("set_default_tensor_type"):
@@ -38,18 +40,18 @@ def _modern(node: cst.CSTNode) -> str | None:
             return 'torch.set_default_device("cuda")'
         return f"torch.set_default_dtype({found[1]})" if found and found[0] == "cpu" else None
     if subject is not None and func.endswith(".type"):
-        found = meaning(value)
+        found = meaning(value, kind)
         return f'{atom(subject)}.to("{found[0]}", {found[1]})' if found else None
-    found = meaning(node.func)
+    found = meaning(node.func, kind)
     if found and isinstance(value, (cst.List, cst.ListComp)):
         where = ', device="cuda"' if found[0] == "cuda" else ""
         return f"torch.tensor({text_of(value)}, dtype={found[1]}{where})"
     return None
 
 
-def _of_list(node: cst.Call) -> str | None:
+def _of_list(node: cst.Call, kind: str) -> str | None:
     """A list and the device that the old constructor refuses."""
-    found = meaning(node.func)
+    found = meaning(node.func, kind)
     first, *others = node.args
     device = argument(node, "device")
     if found is None or device is None or len(others) != 1 or first.star:
@@ -63,6 +65,8 @@ def _of_list(node: cst.Call) -> str | None:
 def _fix(facts: Facts, mention: Mention, modern: str | None) -> tuple[Replacement, ...]:
     if modern is None or not in_file(facts, mention.site):
         return ()
+    if "torch." not in mention.text and not is_bound(facts, "torch", mention.site.node):
+        return ()  # the file has its names alone: `from torch import LongTensor`
     return (Replacement(mention.site, modern),)
 
 
@@ -113,21 +117,27 @@ def _is_of_other(mention: Mention) -> bool:
 
 
 def _names_cuda(mention: Mention) -> bool:
-    return "torch.cuda." in mention.text or "set_default_tensor_type" in mention.text
+    name = mention.type_name or mention.text
+    return "torch.cuda." in name or "set_default_tensor_type" in mention.text
 
 
 def _advice(mention: Mention) -> str:
     """Advice for what has no form to write down."""
     if not mention.of_class:
-        return _apart(mention.site.node)
+        return _apart(mention)
     made = f"torch.empty(…, device=…).as_subclass({mention.of_class})"
     return f"make a tensor there, and one of the class from it: `{made}`"
 
 
-def _apart(node: cst.CSTNode) -> str:
+def _apart(mention: Mention) -> str:
     """Advice for what has no form to write down: `y.type(x.type())` goes by the device of `x`."""
+    node = mention.site.node
+    if mention.refused:
+        device = argument(node, "device") if isinstance(node, cst.Call) else None
+        where = f"device={text_of(device.value)}" if device is not None else "device=…"
+        return f"give `{where}` to `torch.tensor` for data, and to `torch.empty` for sizes"
     given = node.args[0].value if isinstance(node, cst.Call) and node.args else None
-    func = given.func if isinstance(given, cst.Call) else None
+    func = given.func if isinstance(given, cst.Call) and _is_of_other(mention) else None
     other = text_of(func.value) if isinstance(func, cst.Attribute) else ""
     if not is_path(other):
         return "name them apart: `dtype=` and `device=`"
@@ -141,7 +151,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if rule_of_mention(mention) == "DEV503":
             groups.setdefault(_habit(mention), []).append(mention)
     for first, *others in groups.values():
-        modern = _modern(first.site.node)
+        modern = _modern(first)
         severity, assumed, harm = _verdict(first)
         shown = modern if modern is not None and "\n" not in modern else None
         yield Claim(
@@ -165,7 +175,7 @@ def _habit(mention: Mention) -> object:
 
 
 def _fix_of(facts: Facts, mention: Mention) -> tuple[Replacement, ...]:
-    return _fix(facts, mention, _modern(mention.site.node))
+    return _fix(facts, mention, _modern(mention))
 
 
 RULE = Rule(

@@ -147,6 +147,23 @@ def test_what_a_fix_makes_of_a_legacy_type(tmp_path: Path, old: str, new: str | 
     assert after(file, fix_all(file, "DEV503")).decode() == text.replace(old, new or old)
 
 
+@pytest.mark.parametrize(
+    ("imports", "is_mended"),
+    [
+        ("import torch\nfrom torch import LongTensor as Index, Tensor\n", True),
+        ("from torch import LongTensor as Index, Tensor\n", False),  # `torch` is no name of it
+    ],
+)
+def test_a_legacy_type_that_is_imported_is_the_same(tmp_path: Path, imports: str, is_mended: bool):
+    file = tmp_path / "old.py"
+    old = "Index([0], device=x.device)"
+    new = "torch.tensor([0], dtype=torch.int64, device=x.device)"
+    text = f"{imports}\n\ndef made(x: Tensor):\n    return x + {old}\n"
+    file.write_text(text)
+    expected = text.replace(old, new) if is_mended else text
+    assert after(file, fix_all(file, "DEV503")).decode() == expected
+
+
 WRITTEN = """\
 import torch
 

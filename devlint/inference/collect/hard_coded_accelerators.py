@@ -148,7 +148,7 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         named_cards.of_device(
             frame, node, arguments.positional[0] if arguments.positional else None
         )
-    elif holds("legacy-tensor-type", name) and type(node.func) is cst.Attribute:
+    elif holds("legacy-tensor-type", name):
         legacy_types.of_constructor(frame, node, name, arguments)
     elif name.startswith("torch.cuda.") and name[11:] in _RAISING:
         given = arguments.node(0, "device")
@@ -210,6 +210,7 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
         and not noted.joins_host
         and (noted.subject is None or noted.subject.is_sure),
         to_card=noted.to_card,
+        type_name=noted.type_name,
         refused=noted.refused,
         of_class=noted.of_class,
         global_rank=noted.global_rank,

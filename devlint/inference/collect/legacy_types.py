@@ -16,6 +16,8 @@ from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.events import TypeNamed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
+from devlint.inference.program.units import Unit
+from devlint.inference.syntax.text import dotted, every
 
 
 def of_conversion(frame: Frame, node: cst.Call, receiver: Value, arguments: Arguments) -> None:
@@ -29,6 +31,7 @@ def of_conversion(frame: Frame, node: cst.Call, receiver: Value, arguments: Argu
         frame.unit.kept(Mentions).converts = True
         noted = _note_conversion(frame, node, subject, _moves(subject, name))
         noted.to_card = name.startswith("torch.cuda.")
+        noted.type_name = name
     elif subject is not None and _is_type_of(given):
         assert isinstance(given, cst.Call) and isinstance(given.func, cst.Attribute)
         other = frame.eval(given.func.value)
@@ -65,13 +68,31 @@ def _moves(subject: Tensor | None, name: str) -> bool:
 
 
 def of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
-    """`torch.LongTensor([…], device=d)` refuses every device but its own."""
+    """`torch.LongTensor([…], device=d)` refuses every device but its own, and so does `LongTensor`
+    that the file imports. A variable is a type that somebody chose: `kind(3)`."""
     device = arguments.keywords.get("device")
     refused = False
     if device is not None and ".cuda." not in name:
         refused = not frame.unit.feeds_host and may_be_accelerator(place_of(frame, device[0]))
+    if type(node.func) is cst.Name and not (
+        node.func.value in frame.unit.kept(_Imported).names
+        or (refused and type(frame.lookup(node.func.value)) is External)
+    ):
+        return
     if refused or name != "torch.Tensor":
-        note(frame, node, "legacy-type").refused = refused
+        noted = note(frame, node, "legacy-type")
+        noted.refused, noted.type_name = refused, name
+
+
+class _Imported:
+    """The names that a file imports from modules."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.names = {
+            dotted(alias.asname.name if alias.asname is not None else alias.name)
+            for each in every(unit.tree, cst.ImportFrom)
+            for alias in every(each, cst.ImportAlias)
+        }
 
 
 def of_type_name(frame: Frame, event: TypeNamed) -> None:

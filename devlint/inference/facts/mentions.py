@@ -26,6 +26,7 @@ class Mention(NamedTuple):
     weights: bool = False  # of a load: what is loaded are a model's or an optimizer's weights
     moves: bool = False  # of a legacy type: it takes a tensor from where it may be
     to_card: bool = False  # of a legacy type: it is one of CUDA, under whatever name
+    type_name: str = ""  # of a legacy type that is called or converted to: its whole name
     refused: bool = False  # of a legacy type: its `device=` is one that it refuses
     of_class: str = ""  # of a legacy type: the project's class of tensors that is constructed
     global_rank: bool = False  # the index is the rank among all nodes

@@ -32,6 +32,7 @@ class MentionNote:
     refused: bool = False
     to_card: bool = False  # of a conversion: to a type of CUDA
     of_class: str = ""  # of a legacy type: the project's class of tensors that is constructed
+    type_name: str = ""  # of a legacy type that is called or converted to: its whole name
     global_rank: bool = False
     returns: bool = False
     mapped: bool = False  # mapped into memory, as files of the host are

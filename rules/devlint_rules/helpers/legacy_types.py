@@ -20,24 +20,25 @@ _DTYPES = {
 }
 
 
-def meaning(node: cst.CSTNode) -> tuple[str, str] | None:
-    """Device and dtype of a legacy type: `torch.cuda.FloatTensor`, or its name as a string."""
-    if isinstance(node, cst.SimpleString):
-        name = node.evaluated_value
-        text = name if isinstance(name, str) else ""
-    else:
-        text = text_of(node)
-    prefix, _, kind = text.rpartition(".")
+def meaning(node: cst.CSTNode, name: str = "") -> tuple[str, str] | None:
+    """Device and dtype of a legacy type: `torch.cuda.FloatTensor`, or its name as a string.
+
+    name: its whole name, where the code may have another one for it.
+    """
+    if not name and isinstance(node, cst.SimpleString):
+        value = node.evaluated_value
+        name = value if isinstance(value, str) else ""
+    prefix, _, kind = (name or text_of(node)).rpartition(".")
     devices = {"torch": "cpu", "torch.cuda": "cuda"}
     if kind not in _DTYPES or prefix not in devices:
         return None
     return devices[prefix], f"torch.{_DTYPES[kind]}"
 
 
-def of_sizes(call: cst.Call) -> str | None:
+def of_sizes(call: cst.Call, name: str = "") -> str | None:
     """`torch.empty(2, n, dtype=…)` for `torch.FloatTensor(2, n)`: several arguments are sizes. None
-    for another call."""
-    found = meaning(call.func)
+    for another call. `name`: as above."""
+    found = meaning(call.func, name)
     if found is None or len(call.args) < 2 or any(arg.star or arg.keyword for arg in call.args):
         return None
     sizes = ", ".join(text_of(arg.value) for arg in call.args)
