@@ -32,6 +32,7 @@ Its modules:
     loads: what a file holds that is loaded
     scopes, file_paths: what a function saves and loads, and where
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
+    device_comparisons: comparisons of devices that come out the same anywhere
     unread_devices: devices that a function takes and never reads
     index_tests, index_declarations: numbers of cards that are asked for their truth
     unmoved_modules: modules that most methods of a class move, and one does not
