@@ -62,6 +62,7 @@ UNSHOWN = {
     "DEV505/bad_rank_or_host.py": "needs accelerate, which counts the processes",
     "DEV506": "nothing happens where CUDA is; where it is not, DEV504 says so",
     "DEV507": "autocasting that does nothing is no event",
+    "DEV509": "an error of Python's, in which no device takes part",
     "DEV510": "a choice: nothing is raised, and the host does the work",
 }
 MEANT = {

@@ -22,6 +22,7 @@ Its modules:
     moves_in_vain: lost moves that others make all the same
     host_offers: signs that code with such names is to run on the host, too
     absent_backends: questions for backends that nothing has imported
+    accelerator_bindings: names that have a value only where an accelerator is
     cuda_on_purpose: code that runs on CUDA alone, and says so
     accelerator_calls: `torch.accelerator`, and what it stands in for
     autocasts: what autocasting is given, and where the work in it is
