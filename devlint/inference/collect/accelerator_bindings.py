@@ -53,13 +53,14 @@ class _Scope:
     def __init__(self, unit: Unit, function: Function | None, known: Availability) -> None:
         self.unit, self.function, self.known = unit, function, known
         self.around = unit.kept(Demands).walked(unit, function)
+        self._branches: dict[tuple[cst.CSTNode, cst.CSTNode], bool] = {}  # whether they are apart
 
     def found(self) -> Iterator[AcceleratorBinding]:
         """The names whose bindings are all for accelerators, each with a read that is not."""
         asking = [
             node
             for node in self.around
-            if isinstance(node, cst.If) and self.known.without(node.test) is not None
+            if type(node) is cst.If and self.known.without(node.test) is not None
         ]
         if not asking:
             return
@@ -92,7 +93,15 @@ class _Scope:
 
     def is_apart(self, node: cst.CSTNode) -> bool:
         """The node is in a branch that is not taken where no accelerator is."""
-        return any(self._is_taken(*branch) is False for branch in self.around[node])
+        around = self.around[node]
+        if not around:
+            return False
+        branch = around[-1]
+        apart = self._branches.get(branch)
+        if apart is None:  # that of `elif` after `elif` goes by the one before
+            apart = self._is_taken(*branch) is False or self.is_apart(branch[0])
+            self._branches[branch] = apart
+        return apart
 
     def _is_taken(self, condition: cst.CSTNode, part: cst.CSTNode) -> bool | None:
         if not isinstance(condition, (cst.If, cst.IfExp, cst.While)):

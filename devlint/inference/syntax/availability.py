@@ -8,11 +8,10 @@ code has is of the type "cuda". So is what a file keeps of these answers: `use_c
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property
 
 import libcst as cst
 
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import dotted, parts
 
 _BACKENDS = frozenset({"cuda", "mps", "xpu", "npu", "hpu", "mlu", "musa", "xla", "accelerator"})
 
@@ -23,56 +22,63 @@ class Availability:
     def __init__(self, tree: cst.Module) -> None:
         self._tree = tree
         self._asked: dict[cst.CSTNode, bool | None] = {}
+        self._flags: dict[str, bool] | None = None
 
     def without(self, test: cst.BaseExpression) -> bool | None:
         """The truth of a condition where no accelerator is; None where that is open."""
         if test not in self._asked:
-            self._asked[test] = self._truth(test, self._flags)
+            self._asked[test] = self._truth(test)
         return self._asked[test]
 
-    @cached_property
-    def _flags(self) -> dict[str, bool]:
-        """What names and attributes hold, where all that they are given says the same."""
-        given: dict[str, list[cst.BaseExpression | None]] = {}
-        for assign in every(self._tree, cst.Assign):
-            for target in assign.targets:
-                path = dotted(target.target)
-                given.setdefault(path, []).append(assign.value)
-        for declared in every(self._tree, cst.AnnAssign):
-            given.setdefault(dotted(declared.target), []).append(declared.value)
-        for changed in every(self._tree, cst.AugAssign):
-            given.setdefault(dotted(changed.target), []).append(None)
-        for parameter in every(self._tree, cst.Param):
-            given.setdefault(parameter.name.value, []).append(None)
-        given.pop("", None)
-        flags: dict[str, bool] = {}
-        for path, values in given.items():
-            known = {self._truth(v, flags) if v is not None else None for v in values}
-            if len(known) == 1 and None not in known:
-                flags[path] = known == {True}
-        return flags
+    def _flag(self, path: str) -> bool | None:
+        """What a name or an attribute holds, where all that it is given says the same."""
+        if self._flags is None:
+            flags = self._flags = {}
+            for given, values in self._given().items():
+                known = {self._truth(value) if value is not None else None for value in values}
+                if len(known) == 1 and None not in known:
+                    flags[given] = True in known
+        return self._flags.get(path)
 
-    def _truth(self, test: cst.BaseExpression, flags: dict[str, bool]) -> bool | None:
+    def _given(self) -> dict[str, list[cst.BaseExpression | None]]:
+        """What names and attributes are given in the file; None where it is no value of a kind."""
+        given: dict[str, list[cst.BaseExpression | None]] = {}
+        waiting: list[cst.CSTNode] = [self._tree]
+        while waiting:
+            node = waiting.pop()
+            if type(node) is cst.Assign:
+                for target in node.targets:
+                    given.setdefault(dotted(target.target), []).append(node.value)
+            elif type(node) is cst.AnnAssign:
+                given.setdefault(dotted(node.target), []).append(node.value)
+            elif type(node) is cst.AugAssign:
+                given.setdefault(dotted(node.target), []).append(None)
+            elif type(node) is cst.Param:
+                given.setdefault(node.name.value, []).append(None)
+            elif not isinstance(node, cst.BaseExpression):
+                waiting += reversed(parts(node))
+        given.pop("", None)
+        return given
+
+    def _truth(self, test: cst.BaseExpression) -> bool | None:
         if isinstance(test, (cst.Name, cst.Attribute)):
-            return flags.get(dotted(test))
+            return self._flag(dotted(test))
         if isinstance(test, cst.Call):
             return False if _asks(test) else None
         if isinstance(test, cst.UnaryOperation) and isinstance(test.operator, cst.Not):
-            inner = self._truth(test.expression, flags)
+            inner = self._truth(test.expression)
             return None if inner is None else not inner
         if isinstance(test, cst.BooleanOperation):
             decisive = isinstance(test.operator, cst.Or)
-            sides = self._truth(test.left, flags), self._truth(test.right, flags)
+            sides = self._truth(test.left), self._truth(test.right)
             if decisive in sides:
                 return decisive
             return None if None in sides else not decisive
         if isinstance(test, cst.Comparison) and len(test.comparisons) == 1:
-            return self._compared(test.left, test.comparisons[0], flags)
+            return self._compared(test.left, test.comparisons[0])
         return None
 
-    def _compared(
-        self, left: cst.BaseExpression, target: cst.ComparisonTarget, flags: dict[str, bool]
-    ) -> bool | None:
+    def _compared(self, left: cst.BaseExpression, target: cst.ComparisonTarget) -> bool | None:
         """`torch.cuda.device_count() > 1`, `device.type == "cuda"`."""
         right, operator = target.comparator, target.operator
         if isinstance(right, cst.SimpleString):
@@ -81,7 +87,7 @@ class Availability:
                 return None
             equal = isinstance(operator, cst.Equal)
             return not equal if equal or isinstance(operator, cst.NotEqual) else None
-        if not isinstance(right, cst.Integer) or self._truth(left, flags) is not False:
+        if not isinstance(right, cst.Integer) or self._truth(left) is not False:
             return None
         holds = _OF_ZERO.get(type(operator))
         return None if holds is None else holds(right.evaluated_value)

@@ -6,13 +6,13 @@ What functions and classes in it do is theirs, but for the names that they take 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import libcst as cst
 
 from devlint.inference.syntax.text import every
 
-_TARGETING = (cst.AssignTarget, cst.AugAssign, cst.For, cst.CompFor, cst.NamedExpr)
 _WITHIN = (cst.Tuple, cst.List)
 
 
@@ -21,37 +21,43 @@ class ScopeNames:
 
     def __init__(self, nodes: Iterable[cst.CSTNode]) -> None:
         self.bound: dict[str, list[cst.CSTNode]] = {}  # by name, what binds it
-        self.read: list[cst.Name] = []
         self.shared: set[str] = set()  # by functions that are not the scope's own
-        listed = list(nodes)
         apart: set[cst.CSTNode] = set()  # no reads
-        for node in listed:
-            for name in _bound_by(node):
+        reads: list[cst.Name] = []
+        for node in nodes:
+            kind = type(node)
+            if kind is cst.Name:
+                reads.append(node)  # type: ignore[arg-type]  # it is of that kind
+                continue
+            for name in _BINDING[kind](node) if kind in _BINDING else ():
                 self.bound.setdefault(name.value, []).append(node)
                 apart.add(name)
-            apart.update(_labels(node))
-            if isinstance(node, (cst.FunctionDef, cst.ClassDef, cst.Global, cst.Nonlocal)):
+            if kind in _LABELLING:
+                apart.update(_LABELLING[kind](node))
+            elif kind in _SHARING:
                 self.shared.update(_shared_by(node))
-        self.read += (n for n in listed if isinstance(n, cst.Name) and n not in apart)
+        self.read = [name for name in reads if name not in apart]
 
 
-def _bound_by(node: cst.CSTNode) -> Iterator[cst.Name]:
-    """The names that a node binds; a declaration without a value binds none."""
-    if isinstance(node, _TARGETING):
-        yield from _names(node.target)
-    elif isinstance(node, cst.AnnAssign):
-        yield from _names(node.target) if node.value is not None else ()
-    elif isinstance(node, cst.AsName):
-        yield from _names(node.name)
-    elif isinstance(node, (cst.FunctionDef, cst.ClassDef)):
-        yield node.name
-    elif isinstance(node, cst.ImportAlias) and node.asname is None:
-        first: cst.BaseExpression = node.name
-        while isinstance(first, cst.Attribute):
-            first = first.value
-        yield from _names(first)
-    elif isinstance(node, (cst.MatchAs, cst.MatchStar)) and node.name is not None:
-        yield node.name
+def _of_target(node: Any) -> Iterator[cst.Name]:
+    return _names(node.target)
+
+
+def _of_declaration(node: Any) -> Iterator[cst.Name]:
+    """A declaration without a value binds nothing."""
+    return _names(node.target) if node.value is not None else iter(())
+
+
+def _of_name(node: Any) -> Iterator[cst.Name]:
+    return _names(node.name)
+
+
+def _of_import(node: Any) -> Iterator[cst.Name]:
+    """`import a.b` binds `a`."""
+    first = node.name
+    while isinstance(first, cst.Attribute):
+        first = first.value
+    return _names(first) if node.asname is None else iter(())
 
 
 def _names(target: cst.CSTNode) -> Iterator[cst.Name]:
@@ -64,16 +70,38 @@ def _names(target: cst.CSTNode) -> Iterator[cst.Name]:
             yield from _names(element if isinstance(element, cst.StarredElement) else element.value)
 
 
-def _labels(node: cst.CSTNode) -> Iterator[cst.CSTNode]:
-    """Names that are no variables: `attr` of `x.attr`, `key` of `f(key=x)`, what `del` undoes."""
-    if isinstance(node, cst.Attribute):
-        yield node.attr
-    elif isinstance(node, cst.Arg) and node.keyword is not None:
-        yield node.keyword
-    elif isinstance(node, (cst.Del, cst.AnnAssign)):
-        yield from _names(node.target)
-    elif isinstance(node, (cst.ImportAlias, cst.ImportFrom)):
-        yield from every(node, cst.Name)
+_BINDING: dict[type[cst.CSTNode], Callable[[Any], Iterator[cst.Name]]] = {
+    cst.AssignTarget: _of_target,
+    cst.AugAssign: _of_target,
+    cst.For: _of_target,
+    cst.CompFor: _of_target,
+    cst.NamedExpr: _of_target,
+    cst.AnnAssign: _of_declaration,
+    cst.AsName: _of_name,
+    cst.FunctionDef: _of_name,
+    cst.ClassDef: _of_name,
+    cst.MatchAs: _of_name,
+    cst.MatchStar: _of_name,
+    cst.ImportAlias: _of_import,
+}
+
+
+def _all_names(node: Any) -> Iterable[cst.CSTNode]:
+    return every(node, cst.Name)
+
+
+# Names that are no variables: `attr` of `x.attr`, `key` of `f(key=x)`, what `del` undoes.
+_LABELLING: dict[type[cst.CSTNode], Callable[[Any], Iterable[cst.CSTNode]]] = {
+    cst.Attribute: lambda node: (node.attr,),
+    cst.Arg: lambda node: (node.keyword,) if node.keyword is not None else (),
+    cst.Del: _of_target,
+    cst.AnnAssign: _of_target,
+    cst.ImportAlias: _all_names,
+    cst.ImportFrom: _all_names,
+}
+
+
+_SHARING = frozenset({cst.FunctionDef, cst.ClassDef, cst.Global, cst.Nonlocal})
 
 
 def _shared_by(node: cst.CSTNode) -> Iterator[str]:
