@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from devlint.inference.collect import (
     absent_backends,
+    accelerator_bindings,
     accelerator_calls,
     autocasts,
     contradictions,
@@ -147,6 +148,7 @@ def finish_unit(unit: Unit) -> Facts:
     unmoved_modules.settle(unit)
     dropped_devices.settle(unit)
     absent_backends.settle(unit)
+    accelerator_bindings.settle(unit)
     index_tests.settle(unit)
     undetached_reads.leave(body)
     undetached_reads.settle(unit)

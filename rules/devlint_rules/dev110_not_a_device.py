@@ -22,7 +22,8 @@ _ADVICE = {
     Mistake.OLD_CONTEXT: "pass the index itself",
     Mistake.NEVER_EQUAL: 'compare its type: `{device}.type == "{type}"`',
     Mistake.ALWAYS_UNEQUAL: 'compare its type: `{device}.type != "{type}"`',
-    Mistake.NEVER_BARE: 'compare its type: `{device}.type == "{type}"`',
+    Mistake.NEVER_BARE: "compare its type: `{device}.type == {other}`",
+    Mistake.ALWAYS_BARE: "compare its type: `{device}.type != {other}`",
     Mistake.NO_SUCH_TYPE: 'PyTorch calls it "cuda" (or "mps", "xpu", …)',
     Mistake.NO_INDEX: 'say which card: `torch.device("{type}", 0)`; without the call it '
     "is that one",
@@ -43,12 +44,14 @@ _ADVICE = {
 _MILD = (
     Mistake.OLD_CONTEXT,
     Mistake.ALWAYS_UNEQUAL,
+    Mistake.ALWAYS_BARE,
     Mistake.PRECEDENCE,
     Mistake.UNCALLED,
     Mistake.MINUS_ONE,
     Mistake.NO_CARD,
 )
 
+_INDEXED = "where a tensor is, a card has an index, as `{callee}:0` has, and this device has none"
 _UNEQUAL = "a `torch.device` does not equal a string"
 # `text` is what stands there, `callee` what gets it, as the fact says.
 _MESSAGES = {
@@ -59,8 +62,8 @@ _MESSAGES = {
     "an older PyTorch takes the current device instead",
     Mistake.NEVER_EQUAL: f"`{{text}}` is never true: {_UNEQUAL}",
     Mistake.ALWAYS_UNEQUAL: f"`{{text}}` is always true: {_UNEQUAL}",
-    Mistake.NEVER_BARE: "`{text}` is never true: where a tensor is, a card has an index, as "
-    "`cuda:0` has",
+    Mistake.NEVER_BARE: f"`{{text}}` is never true: {_INDEXED}",
+    Mistake.ALWAYS_BARE: f"`{{text}}` is always true: {_INDEXED}",
     Mistake.NO_SUCH_TYPE: 'no device is called "gpu": `{text}` never holds of one',
     Mistake.NO_INDEX: "`{callee}` needs a card's index, which `{text}` does not have",
     Mistake.NO_LIST: "`{callee}` is given `{text}` for `device_ids`, which is one card and no list",
@@ -115,14 +118,19 @@ _FIXES = {
 def _advice(fact: MistakenDevice) -> str:
     """Code to write, with the device and the type that the code names."""
     named = re.search(r"[\"'](\w+)(?::\d+)?[\"']", fact.text)
-    device, node = "x.device", fact.site.node
+    node, paths = fact.site.node, list[str]()
     if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
         sides = (node.left, node.comparisons[0].comparator)
-        device = next((text_of(s) for s in sides if is_path(text_of(s))), device)
+        paths = [text_of(side) for side in sides if is_path(text_of(side))]
     unequal = fact.mistake is Mistake.ALWAYS_UNEQUAL
     kind = named[1] if named is not None else "cpu" if unequal else "cuda"
     advice = _ADVICE_ASSUMED.get(fact.mistake) if fact.inferred else None
-    return (advice or _ADVICE[fact.mistake]).format(device=device, type=kind, text=fact.text)
+    return (advice or _ADVICE[fact.mistake]).format(
+        device=paths[0] if paths else "x.device",
+        type=kind,
+        other=f"{paths[1]}.type" if len(paths) > 1 else f'"{fact.callee}"',
+        text=fact.text,
+    )
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -205,6 +213,16 @@ def fast_path(x: torch.Tensor) -> bool:
 """,
         """\
 import torch
+from torch import nn
+
+
+def seed(model: nn.Module, number: int) -> None:
+    if next(model.parameters()).device == torch.device("cuda"):
+        torch.cuda.manual_seed_all(number)
+    torch.manual_seed(number)
+""",
+        """\
+import torch
 
 
 def card(device: str | torch.device) -> int:
@@ -242,6 +260,22 @@ def fast_path(x: torch.Tensor) -> bool:
 """,
         """\
 import torch
+from torch import nn
+
+
+def seed(model: nn.Module, number: int) -> None:
+    if next(model.parameters()).device.type == "cuda":
+        torch.cuda.manual_seed_all(number)
+    torch.manual_seed(number)
+
+
+def place(x: torch.Tensor) -> torch.Tensor:
+    if x.device != torch.device("cuda"):  # always so; the move does nothing where it is there
+        x = x.to("cuda")
+    return x
+""",
+        """\
+import torch
 
 
 def card(device: str | torch.device) -> int:
@@ -264,5 +298,7 @@ through the line, or takes a flag for a dtype. Undecided: comparisons and choice
 is raised, and `y.to(x.get_device())` where `x` was on an accelerator.""",
     limits="""\
 A parameter that is named for a device, and may hold a string or a `torch.device`, may be compared
-with either, unless its annotation is `torch.device` alone.""",
+with either, unless its annotation is `torch.device` alone. A device that somebody chose may have no
+index, and may be compared with `torch.device("cuda")`; so may that of what is shown to be a tensor
+by nothing but its `.device`. What only spares a move of what is there is no finding.""",
 )

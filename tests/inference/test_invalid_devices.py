@@ -366,8 +366,7 @@ def test_an_attribute_that_is_a_text_where_there_is_no_accelerator_equals_one(ot
         ('x.device == torch.device("cuda", 0)', []),
         ('x.device == torch.device("cpu")', []),
         ('x.device.type == torch.device("cuda").type', []),
-        # a copy that is asked for in any case, and changes nothing
-        ('x.device != torch.device("cuda")', []),
+        ('x.device != torch.device("cuda")', [Mistake.ALWAYS_BARE]),
         # what a caller hands in may be just that
         ('device == torch.device("cuda")', []),
         ("x.device == y.device", []),
@@ -382,3 +381,75 @@ def test_where_a_tensor_is_a_card_has_an_index(test, found):
         return z
     """
     assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("test", "found"),
+    [
+        ('x.device == torch.device("cuda")', [Mistake.NEVER_BARE]),
+        ('torch.device("mps") != x.device', [Mistake.ALWAYS_BARE]),
+        ('next(net.parameters()).device == torch.device("cuda")', [Mistake.NEVER_BARE]),
+        ("x.device == bare", [Mistake.NEVER_BARE]),
+        ('x.device == torch.device("cuda:0")', []),
+        ('x.device == torch.device("cuda", rank)', []),
+        ('x.device == torch.device("cpu")', []),
+        ('x.device == torch.device("meta")', []),
+        ("x.device == chosen", []),  # which may have an index
+        ("x.device == net_of.device", []),
+        ('chosen == torch.device("cuda")', []),  # and may have none
+        ('args.device == torch.device("cuda")', []),
+        ('x.device.type == torch.device("cuda").type', []),
+        ('x.cpu().device == torch.device("cuda")', []),
+        (
+            'torch.zeros(2, device="cuda").device == torch.device("cuda")',
+            [Mistake.NEVER_BARE],
+        ),
+    ],
+)
+def test_a_device_without_an_index_is_not_where_a_tensor_is(test, found):
+    code = f"""
+    def serves(x: torch.Tensor, net: nn.Module, net_of, chosen: torch.device, args, rank):
+        bare = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        made = torch.zeros(2, device="cuda")
+        return {test}
+    """
+    assert mistakes(code) == found
+
+
+@pytest.mark.parametrize(
+    ("use", "count"),
+    [
+        ("rows = held.unsqueeze(0) + 1", 1),
+        ("rows = held.rows", 0),
+        ("held.to('cuda')", 0),
+        ("pass", 0),
+    ],
+)
+def test_what_has_a_device_is_a_tensor_if_it_is_used_as_one(use, count):
+    code = f"""
+    def serves(held):
+        {use}
+        if held.device == torch.device("cuda"):
+            print("there")
+    """
+    assert len(mistakes(code)) == count
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ("if x.device != torch.device('cuda'):\n    x = x.to('cuda')", 0),
+        (
+            "if not a or x.device != torch.device('cuda'):\n    x = x.cuda()\n    a = a.cuda()",
+            0,
+        ),
+        ("x = x if x.device == torch.device('cuda') else x.cuda()", 0),
+        ("if x.device != torch.device('cuda'):\n    raise ValueError", 1),
+        ("if x.device != torch.device('cuda'):\n    x = x.cuda()\nelse:\n    print(x)", 1),
+        ("x = x.half() if x.device == torch.device('cuda') else x", 1),
+        ("assert x.device == torch.device('cuda')", 1),
+    ],
+)
+def test_a_comparison_that_spares_a_move_makes_no_odds(body, count):
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    assert len(mistakes(f"def place(x: torch.Tensor, a: torch.Tensor):\n{lines}")) == count

@@ -62,6 +62,7 @@ CATALOGUE = {
     "DEV506": "cuda-only-call",
     "DEV507": "autocast-elsewhere",
     "DEV508": "default-device-trap",
+    "DEV509": "bound-for-accelerator-only",
     "DEV510": "index-as-flag",
 }
 

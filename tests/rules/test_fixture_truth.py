@@ -39,6 +39,7 @@ UNSHOWN = {
     "DEV110/bad_9.py": "a choice, at which nothing is raised, and a type error without tensors",
     "DEV110/bad_cards.py": "type errors of a list and of a call, without tensors",
     "DEV110/bad_visible.py": "virtual cards are seen whatever is in the environment",
+    "DEV110/bad_bare.py": "comparisons: nothing is raised",
     "DEV111": "a name that is missing on every machine",
     "DEV112": "an argument that is refused on every machine",
     "DEV113": "virtual devices compile no kernels",
@@ -61,6 +62,7 @@ UNSHOWN = {
     "DEV505/bad_rank_or_host.py": "needs accelerate, which counts the processes",
     "DEV506": "nothing happens where CUDA is; where it is not, DEV504 says so",
     "DEV507": "autocasting that does nothing is no event",
+    "DEV509": "an error of Python's, in which no device takes part",
     "DEV510": "a choice: nothing is raised, and the host does the work",
 }
 MEANT = {

@@ -22,6 +22,7 @@ Its modules:
     moves_in_vain: lost moves that others make all the same
     host_offers: signs that code with such names is to run on the host, too
     absent_backends: questions for backends that nothing has imported
+    accelerator_bindings: names that have a value only where an accelerator is
     cuda_on_purpose: code that runs on CUDA alone, and says so
     accelerator_calls: `torch.accelerator`, and what it stands in for
     autocasts: what autocasting is given, and where the work in it is
@@ -32,6 +33,7 @@ Its modules:
     loads: what a file holds that is loaded
     scopes, file_paths: what a function saves and loads, and where
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
+    device_comparisons: comparisons of devices that come out the same anywhere
     unread_devices: devices that a function takes and never reads
     index_tests, index_declarations: numbers of cards that are asked for their truth
     unmoved_modules: modules that most methods of a class move, and one does not

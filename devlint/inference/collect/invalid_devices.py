@@ -1,32 +1,27 @@
 """What stands where a device belongs, and is none.
 
-A flag (`x.cuda(use_gpu)`), the context manager `torch.cuda.device(i)`, and a string that a
-`torch.device` is compared with: the two are never equal. And what is no device there: `"cuda"`
-where a card is to be chosen, `"gpu"` in a comparison, an argument that a move does not take, the
-index of the first card where it stands for none, none where it stands for the first card, a choice
-that reads as another one than it is, and a question that is not asked.
+A flag (`x.cuda(use_gpu)`) and the context manager `torch.cuda.device(i)`. And what is no device
+there: `"cuda"` where a card is to be chosen, an argument that a move does not take, the index of
+the first card where it stands for none, none where it stands for the first card, a choice that
+reads as another one than it is, and a question that is not asked.
 """
 
 from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import found, holds
-from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import ASSUMED, NONE, Const, DeviceValue, External, text_of
-from devlint.inference.domain.placement import CPU, CUDA, Device, Variable, VariableKind
+from devlint.inference.conventions import holds
+from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
+from devlint.inference.domain.placement import CPU, CUDA, Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.device_functions import is_predicate
-from devlint.inference.models.devices import CONTEXT, place_of, written_device
+from devlint.inference.models.devices import CONTEXT, place_of
 from devlint.inference.program.accelerator_notes import Mentions
-from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import (
     ArgumentGiven,
-    ComparisonNote,
     DeviceChosen,
-    DeviceCompared,
     FunctionReturns,
     OperandChosen,
     Tested,
@@ -43,13 +38,13 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: A
     if name == "set_device" and type(callee) is External and callee.name == "torch.cuda":
         value, given = arguments.get(0, "device"), arguments.node(0, "device")
         if value is not None and given is not None and _lacks_index(value):
-            _note(frame, node, Mistake.NO_INDEX, shorten(given), shorten(node.func))
+            note_mistake(frame, node, Mistake.NO_INDEX, shorten(given), shorten(node.func))
         return
     if name in ("cuda", "cpu") and type(callee) is Instance and _is_plain_module(callee):
         allowed = {"device"} if name == "cuda" else set()
         wrong = sorted(arguments.keywords.keys() - allowed)
         if wrong:
-            _note(frame, node, Mistake.KEYWORD, wrong[0], shorten(node.func))
+            note_mistake(frame, node, Mistake.KEYWORD, wrong[0], shorten(node.func))
             return
     pair = arguments.keywords.get("device")
     if pair is None and name == "cuda" and arguments.positional:
@@ -63,9 +58,10 @@ def of_call(frame: Frame, node: cst.Call, callee: Value, name: str, arguments: A
     if mistake is Mistake.CONTEXT and type(callee) is External and callee.name == "torch.cuda":
         mistake = Mistake.OLD_CONTEXT
     if mistake is not None:
-        _note(frame, node, mistake, shorten(pair[1]), shorten(node.func))
+        note_mistake(frame, node, mistake, shorten(pair[1]), shorten(node.func))
     elif _is_index_of_any(frame, *pair):
-        _note(frame, node, Mistake.MINUS_ONE, shorten(pair[1]), shorten(node.func), inferred=True)
+        asked = shorten(pair[1])
+        note_mistake(frame, node, Mistake.MINUS_ONE, asked, shorten(node.func), inferred=True)
 
 
 def of_argument(frame: Frame, event: ArgumentGiven) -> None:
@@ -75,128 +71,13 @@ def of_argument(frame: Frame, event: ArgumentGiven) -> None:
         return  # its own default
     mistake = _mistake(value, given)
     if mistake is not None:
-        _note(frame, node, mistake, shorten(given), function.name, inferred=True)
+        note_mistake(frame, node, mistake, shorten(given), function.name, inferred=True)
 
 
 def of_test(frame: Frame, event: Tested) -> None:
     """`if torch.cuda.is_available:`: a function is asked whether it is one."""
     if is_predicate(event.value):
-        _note(frame, event.node, Mistake.UNCALLED, shorten(event.node), "")
-
-
-def of_comparison(frame: Frame, event: DeviceCompared) -> None:
-    """A device and a text: `x.device == y.device == "cuda"`, `x.device in ("cpu", "mps")`."""
-    node, operator, left, right = event.node, event.operator, event.left, event.right
-    if isinstance(operator, (cst.In, cst.NotIn)) and _is_device(right):
-        if text_of(left):
-            _note(frame, node, Mistake.NO_TEXT, shorten(node), "")
-        return
-    if isinstance(operator, (cst.Equal, cst.NotEqual)):
-        if any(_is_gpu(a) and _names_cuda(b) for a, b in ((left, right), (right, left))):
-            _note(frame, node, Mistake.NO_SUCH_TYPE, shorten(node), "", inferred=True)
-            return
-        if isinstance(operator, cst.Equal) and _asks_for_bare_card(node, left, right):
-            _note(frame, node, Mistake.NEVER_BARE, shorten(node), "")
-            return
-        device, other = (left, right) if _may_be_device(left) else (right, left)
-        named = written_device(other) is not None
-        text = type(other) is Const and type(other.value) is str
-    elif isinstance(operator, (cst.In, cst.NotIn)) and type(right) is Sequence and right.items:
-        device, named = left, all(written_device(item) is not None for item in right.items)
-        text = named
-    else:
-        return
-    if not text or not _may_be_device(device):
-        return
-    never = isinstance(operator, (cst.Equal, cst.In))
-    mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
-    if _is_text_elsewhere(frame, node):
-        return
-    # of what is equal to one another, one `torch.device` is enough
-    if any(map(_is_device, (device, *event.before))):
-        _note(frame, node, mistake, shorten(node), "")
-    elif named:
-        frame.notes.append(ComparisonNote(node, mistake))
-
-
-def _asks_for_bare_card(node: cst.CSTNode, left: Value, right: Value) -> bool:
-    """`x.device == torch.device("cuda")`: where a tensor is, a card has an index."""
-    if not isinstance(node, cst.Comparison) or len(node.comparisons) > 1:
-        return False
-    sides = (left, node.comparisons[0].comparator), (right, node.left)
-    return any(_is_of_tensor(own) and _is_bare_card(written) for own, written in sides)
-
-
-def _is_of_tensor(device: Value) -> bool:
-    place = device.place if type(device) is DeviceValue else None
-    return type(place) is Variable and place.kind in (VariableKind.INPUT, VariableKind.MODULE)
-
-
-def _is_bare_card(node: cst.BaseExpression) -> bool:
-    """`torch.device("cuda")`, written out."""
-    if not isinstance(node, cst.Call) or len(node.args) != 1:
-        return False
-    named = node.args[0].value
-    kind = named.evaluated_value if isinstance(named, cst.SimpleString) else ""
-    return dotted(node.func) == "torch.device" and kind in _WITH_INDEX
-
-
-# Where a tensor is on one of these, its device has an index: `mps:0`, too.
-_WITH_INDEX = frozenset({"cuda", "xpu", "mps", "npu", "hpu", "mlu", "musa"})
-
-
-def _is_text_elsewhere(frame: Frame, comparison: cst.CSTNode) -> bool:
-    """`self.device == "cpu"`, where some method of the class puts a text there: on the way that is
-    taken without an accelerator, say."""
-    assigned = frame.info.assigned if frame.info is not None else {}
-    paths = (dotted(each) for each in every(comparison, cst.Attribute))
-    names = (path.removeprefix("self.") for path in paths)
-    values = (value for name in names for _, value in assigned.get(name, ()))
-    return any(isinstance(value, cst.SimpleString) for value in values)
-
-
-def _is_device(value: Value) -> bool:
-    """A `torch.device`, whichever of several it is, and no text."""
-    return all(type(each) is DeviceValue and each.sure for each in alternatives(value))
-
-
-def _may_be_device(value: Value) -> bool:
-    """A `torch.device`, or what is one by its name."""
-    return type(value) is DeviceValue or _is_device(value)
-
-
-# Methods that others have as well as tensors: modules, lists, dicts, arrays, strings.
-_SHARED = frozenset(
-    {"to", "cuda", "cpu", "xpu", "type", "float", "double", "half", "bfloat16", "apply_", "numpy"}
-    | {"size", "item", "index", "copy", "get", "sort", "split", "share_memory_", "requires_grad_"}
-)
-
-
-def settle_comparison(frame: Frame, note: ComparisonNote) -> None:
-    """The function calls a method of tensors on what it asks for its device: a `torch.device`. Or
-    it declares that it is handed one."""
-    function, known = frame.function, frame.unit.context.knowledge.methods
-    if function is None or not isinstance(note.node, cst.Comparison):
-        return
-    sides = (note.node.left, *(target.comparator for target in note.node.comparisons))
-    if any(_is_declared(function, dotted(side)) for side in sides):
-        _note(frame, note.node, note.mistake, shorten(note.node), "", inferred=True)
-    for owner, _, name in (dotted(side).rpartition(".") for side in sides):
-        # `x.device`: what is called `device` alone may be a string
-        called = (
-            found("called-method-of", function.text, owner) if owner and name == "device" else ()
-        )
-        if any(method in known and method not in _SHARED for method in called):
-            _note(frame, note.node, note.mistake, shorten(note.node), "")
-
-
-def _is_declared(function: Function, name: str) -> bool:
-    """A parameter that is annotated `torch.device`, and for which no text stands in."""
-    params = function.node.params
-    given = (*params.posonly_params, *params.params, *params.kwonly_params)
-    types = [p.annotation for p in given if p.name.value == name]
-    declared = any(each is not None and code(each.annotation) == "torch.device" for each in types)
-    return declared and not text_of(function.defaults.get(name, NONE))
+        note_mistake(frame, event.node, Mistake.UNCALLED, shorten(event.node), "")
 
 
 def of_choice(frame: Frame, event: DeviceChosen) -> None:
@@ -212,7 +93,7 @@ def of_choice(frame: Frame, event: DeviceChosen) -> None:
         and _accelerator(frame, either.right)
         and place_of(frame, frame.eval(node.orelse)) == CPU
     ):
-        _note(frame, node, Mistake.PRECEDENCE, shorten(either.left), shorten(either))
+        note_mistake(frame, node, Mistake.PRECEDENCE, shorten(either.left), shorten(either))
 
 
 def of_index(frame: Frame, event: OperandChosen) -> None:
@@ -228,7 +109,7 @@ def of_index(frame: Frame, event: OperandChosen) -> None:
     other, owner = frame.eval(node.right), frame.eval(index.value)
     is_number = type(other) is Const and type(other.value) is int and other.value != 0
     if is_number and (type(owner) is DeviceValue or holds("device-name", dotted(index.value))):
-        _note(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
+        note_mistake(frame, node, Mistake.FIRST_CARD, shorten(index), code(node.right))
 
 
 def of_function(frame: Frame, event: FunctionReturns) -> None:
@@ -262,7 +143,7 @@ def _of_no_index(frame: Frame, node: cst.CSTNode, index: cst.BaseExpression) -> 
         return
     if sure or holds("device-name", dotted(index.value)):
         shown = node.test if isinstance(node, cst.If) else node
-        _note(frame, shown, Mistake.NO_CARD, shorten(shown), dotted(index.value), not sure)
+        note_mistake(frame, shown, Mistake.NO_CARD, shorten(shown), dotted(index.value), not sure)
 
 
 def _of_no_number(frame: Frame, number: cst.BaseExpression) -> None:
@@ -271,7 +152,7 @@ def _of_no_number(frame: Frame, number: cst.BaseExpression) -> None:
         return
     name = dotted(number.left)
     if name and _is_zero(number.right) and "." not in name and holds("device-name", name):
-        _note(frame, number, Mistake.NO_CARD, shorten(number), name, inferred=True)
+        note_mistake(frame, number, Mistake.NO_CARD, shorten(number), name, inferred=True)
 
 
 def _asked_for_none(choice: cst.If | cst.IfExp) -> cst.BaseExpression | None:
@@ -337,15 +218,6 @@ def _is_plain_module(value: Instance) -> bool:
     )
 
 
-def _is_gpu(value: Value) -> bool:
-    return text_of(value).lower() == "gpu"
-
-
-def _names_cuda(value: Value) -> bool:
-    place = written_device(value)
-    return place is not None and place.type == "cuda"
-
-
 def _is_of_torch(callee: Value) -> bool:
     if type(callee) is External:
         return callee.name.startswith("torch.") or callee.name == "torch"
@@ -361,7 +233,7 @@ def _mistake(value: Value, given: cst.CSTNode) -> Mistake | None:
     return Mistake.FLAG if flag and isinstance(given, cst.Name) else None
 
 
-def _note(
+def note_mistake(
     frame: Frame,
     node: cst.CSTNode,
     mistake: Mistake,
@@ -369,5 +241,6 @@ def _note(
     callee: str,
     inferred: bool = False,
 ) -> None:
+    """Keep what is wrong at a place; what is said of it last holds."""
     fact = MistakenDevice(frame.site(node), mistake, text, callee, inferred)
     frame.unit.mistaken[node] = fact

@@ -15,6 +15,7 @@ from devlint.inference.collect import (
     contradictions,
     data_copies,
     default_devices,
+    device_comparisons,
     dispatched_models,
     dropped_devices,
     forbidden_waits,
@@ -237,6 +238,6 @@ _tell(Chosen, named_cards.of_choice)
 _tell(DefaultEvaluated, named_cards.of_default)
 _tell(Asserted, availability_guards.of_assertion)
 _tell(Branched, availability_guards.of_condition)
-_tell(DeviceCompared, invalid_devices.of_comparison)
+_tell(DeviceCompared, device_comparisons.of_comparison)
 _tell(OperandChosen, invalid_devices.of_index)
 _tell(DeviceChosen, invalid_devices.of_choice)

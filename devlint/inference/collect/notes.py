@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import libcst as cst
 
-from devlint.inference.collect import call_contexts, invalid_devices, module_homes, moves_in_vain
+from devlint.inference.collect import call_contexts, device_comparisons, module_homes, moves_in_vain
 from devlint.inference.collect.contradictions import FAR
 from devlint.inference.collect.explanation import operand
 from devlint.inference.confidence.policy import strength
@@ -238,7 +238,7 @@ def _settle_element(frame: Frame, note: ElementNote) -> None:
 
 
 _SETTLERS: Mapping[type[Note], Callable[[Frame, Any], None]] = {
-    ComparisonNote: invalid_devices.settle_comparison,
+    ComparisonNote: device_comparisons.settle_comparison,
     MoveNote: _settle_move,
     SyncNote: _settle_sync,
     HostReadNote: _settle_host_read,

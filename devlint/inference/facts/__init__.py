@@ -39,6 +39,7 @@ from devlint.inference.facts.meetings import KernelLaunch as KernelLaunch
 from devlint.inference.facts.meetings import Meeting as Meeting
 from devlint.inference.facts.meetings import MeetingKind as MeetingKind
 from devlint.inference.facts.mentions import AbsentBackend as AbsentBackend
+from devlint.inference.facts.mentions import AcceleratorBinding as AcceleratorBinding
 from devlint.inference.facts.mentions import CudaCall as CudaCall
 from devlint.inference.facts.mentions import Mention as Mention
 from devlint.inference.facts.mentions import MissingName as MissingName

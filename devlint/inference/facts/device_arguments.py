@@ -48,6 +48,7 @@ class Mistake(str, enum.Enum):
     NEVER_EQUAL = "never equal"  # a torch.device compared with a string
     ALWAYS_UNEQUAL = "always unequal"
     NEVER_BARE = "never bare"  # `x.device == torch.device("cuda")`: where `x` is has an index
+    ALWAYS_BARE = "always bare"  # the same with `!=`, which is always true
     NO_SUCH_TYPE = "no such type"  # compared with "gpu", as no device is called
     NO_INDEX = "no index"  # `torch.cuda.set_device("cuda")`
     NO_LIST = "no list"  # `DataParallel(net, device_ids=0)`

@@ -19,7 +19,13 @@ from devlint.inference.facts.device_arguments import (
 from devlint.inference.facts.host_reads import ElementAccess, HostRead, UndetachedRead
 from devlint.inference.facts.loaders import DefaultDeviceTrap, WorkerAccess
 from devlint.inference.facts.meetings import KernelLaunch, Meeting
-from devlint.inference.facts.mentions import AbsentBackend, CudaCall, Mention, MissingName
+from devlint.inference.facts.mentions import (
+    AbsentBackend,
+    AcceleratorBinding,
+    CudaCall,
+    Mention,
+    MissingName,
+)
 from devlint.inference.facts.modules import (
     DispatchedMove,
     KeptGraph,
@@ -82,6 +88,7 @@ class Facts:
     uncalled: dict[cst.CSTNode, str] = field(default_factory=dict)
     mentions: list[Mention] = field(default_factory=list)
     absent_backends: list[AbsentBackend] = field(default_factory=list)
+    accelerator_bindings: list[AcceleratorBinding] = field(default_factory=list)
     element_accesses: list[ElementAccess] = field(default_factory=list)
     dropped_arguments: list[DroppedArgument] = field(default_factory=list)
     mistaken_devices: list[MistakenDevice] = field(default_factory=list)

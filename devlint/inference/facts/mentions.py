@@ -48,6 +48,16 @@ class AbsentBackend(NamedTuple):
     package: str  # `torch_npu`
 
 
+class AcceleratorBinding(NamedTuple):
+    """A name is read that has a value only where an accelerator is there."""
+
+    site: Site
+    name: str
+    bound: tuple[Site, ...]  # in the same scope
+    asked: Site  # the condition around the first of these
+    is_global: bool  # the scope is the module
+
+
 class CudaCall(NamedTuple):
     """A call of `torch.cuda` that `torch.accelerator` has a function for."""
 

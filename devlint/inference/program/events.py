@@ -101,10 +101,13 @@ class NonLeafNote:
 
 @dataclass(slots=True, eq=False)
 class ComparisonNote:
-    """The device of what may be a tensor is compared with a string, which is a mistake if it is."""
+    """The device of what may be a tensor is compared with a string, or with an accelerator of a
+    `kind` without an index, which is a mistake if it is."""
 
     node: cst.CSTNode
     mistake: Mistake
+    kind: str = ""
+    tensor: Tensor | None = None  # with an accelerator: what has the device
 
 
 @dataclass(slots=True, eq=False)

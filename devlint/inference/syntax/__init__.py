@@ -18,5 +18,7 @@ Its modules:
     filled_lists: lists that the methods of a class fill, and hand to a constructor
     filled_parts: parts of values, and lists, that a function fills
     card_numbers, optional_numbers: numbers of accelerators, and integers that may be None
+    scope_names: where a scope binds its names, and where it reads them
+    availability: what conditions are on a machine without an accelerator
     trials: functions that put something through their module for the shape that comes out
 """
