@@ -8,8 +8,9 @@ from functools import partial
 import libcst as cst
 
 from devlint.findings import Severity
-from devlint.inference.facts import Facts, Meeting, StepKind
+from devlint.inference.facts import Facts, Meeting, MeetingKind, StepKind
 from devlint.rule import Claim, Replacement, Rule
+from devlint_rules.helpers import wrapped_modules
 from devlint_rules.helpers.meetings import claims, with_both_meant
 from devlint_rules.helpers.operand_device import brought_there, made_there, module_moved
 from devlint_rules.helpers.rewrites import (
@@ -33,6 +34,8 @@ from devlint_rules.helpers.wording import (
 
 def _advice(facts: Facts, meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
+    if meeting.kind is MeetingKind.CARDS:
+        return wrapped_modules.advice(meeting)
     which = module_is(meeting)
     if _is_loaded_inside(facts, meeting) and isinstance(meeting.site.node, cst.Call):
         return f"move each batch to the module's device, in `{short(meeting.site.node.func)}`"
@@ -47,7 +50,9 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
 
 
 def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
-    """Move the input where the module is called."""
+    """Move the input where the module is called, and a module where it is wrapped."""
+    if meeting.kind is MeetingKind.CARDS:
+        return wrapped_modules.fix(facts, meeting)
     which = module_is(meeting)
     left, right = meeting.left, meeting.right
     if _is_loaded_inside(facts, meeting):
@@ -103,11 +108,15 @@ RULE = Rule(
     what="""\
 Reports a call of an `nn.Module` whose input lives elsewhere than the module's parameters: a batch
 or a target that the loop forgot to move, a hidden state made on the default device, the input of a
-criterion whose `weight` stayed on the host.""",
+criterion whose `weight` stayed on the host. So it does a module that is wrapped for cards while it
+is on the host: `DistributedDataParallel(net, device_ids=[rank])`, and the call of a `DataParallel`
+for several.""",
     why="""\
 `Module.to` moves the parameters and buffers, and nothing else. A `DataLoader` yields host tensors.
 The first operation of the module on such an input raises `RuntimeError: Expected all tensors to be
-on the same device`, or `Input type and weight type should be the same`.""",
+on the same device`, or `Input type and weight type should be the same`. With `device_ids`
+`DistributedDataParallel` raises a `ValueError` for parameters on the host, and `DataParallel` a
+`RuntimeError` when it is called: neither moves them, but for a single card of `DataParallel`.""",
     reference="https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to",
     bad=(
         """\
@@ -148,6 +157,15 @@ model = nn.Conv2d(3, 8, 3).to(device)
 image = torch.rand(1, 3, 32, 32)
 features = model(image)
 """,
+        """\
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def wrapped(local_rank):
+    model = nn.Linear(10, 2)
+    return DistributedDataParallel(model, device_ids=[local_rank])
+""",
     ),
     good=(
         """\
@@ -187,16 +205,28 @@ model = nn.Conv2d(3, 8, 3)
 image = torch.rand(1, 3, 32, 32)
 features = model(image)
 """,
+        """\
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel
+
+
+def wrapped(local_rank):
+    model = nn.Linear(10, 2).to(local_rank)
+    return DistributedDataParallel(model, device_ids=[local_rank])
+""",
     ),
     check=_check,
     fix="""\
 Moves the input where the module is called: `x.to(next(model.parameters()).device)`, or makes it
-there; moves the module, where that is what was left behind. Unsafe: the copy may belong further up,
-once for several calls.""",
-    twin="`devlint confirm` waits for PyTorch's mixed-device error on the way through the line.",
+there; moves the module, where that is what was left behind, or is wrapped for a card. Unsafe: the
+copy may belong further up, once for several calls.""",
+    twin="""\
+`devlint confirm` waits for PyTorch's mixed-device error on the way through the line. What a wrapper
+refuses ends the run, and is undecided.""",
     limits="""\
 A module wrapped by something that moves its inputs itself (`accelerate`, `DataParallel`, a
-trainer) is left alone as far as the wrapper is known. A function that calls one of its parameters
+trainer) is left alone as far as the wrapper is known; one that is wrapped for cards has to be made,
+or put on the host, in the same function. A function that calls one of its parameters
 is judged where it is called: there it shows what is a module, and where that is. An input that is
 elsewhere in one of several branches only, or that comes through a function devlint cannot see, is
 no more than `possible`: mostly something out of sight moves it. What a method of a module makes

@@ -25,7 +25,7 @@ _TARGETS = ("Name", "Attribute", "Subscript")
 def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
     """`x.to(d)` on a line of its own becomes `x = x.to(d)`."""
     subject = receiver(move.site.node)
-    if _is_of_parameter(move):
+    if _is_of_parameter(move) or move.either:
         return ()
     if subject is None or type(subject).__name__ not in _TARGETS or not in_file(facts, move.site):
         return ()
@@ -33,11 +33,12 @@ def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
 
 
 def _is_of_parameter(move: Move) -> bool:
-    """`self.weight.to(d)`: what it returns is no parameter, and may not take the name of one."""
+    """`self.weight.to(d)`, or of what is asked whether it is one: what it returns is no parameter,
+    and may not take the name of one."""
     made = [s.site.node for s in move.subject.steps if s.kind is StepKind.REGISTERED]
     is_attribute = isinstance(receiver(move.site.node), cst.Attribute)
     return (
-        is_attribute
+        (is_attribute or not move.subject.steps)
         and move.subject.is_parameter
         and not any(isinstance(m, cst.Call) and called_name(m) == "register_buffer" for m in made)
     )
@@ -57,9 +58,21 @@ def _advice(move: Move) -> str:
         moved = f"{name}.data{call[len(name) :]}" if call.startswith(name) else ""
         data = f"`{name}.data = {moved}`" if moved else "its `.data`"
         return f"move the module that has it (`module.to(device)`), or {data}"
+    if move.either:
+        return f"keep the result, and put it back where `{name}` came from: `{name} = {call}`"
     if name.endswith(")"):
         return "keep the result: assign it to the name that is read later"
     return f"keep the result: `{name} = {call}`"
+
+
+def _message(move: Move) -> str:
+    name, call = move.subject.name, short(move.site.node)
+    if move.either:
+        return (
+            f"`{call}` moves a module, and returns a new tensor of a tensor, which is thrown away: "
+            f"`{name}` stays where it was then"
+        )
+    return f"`{call}` returns a new tensor, which is thrown away: `{name}` stays where it was"
 
 
 def _told(use: Meeting) -> Note:
@@ -75,7 +88,7 @@ def _is_of_mover(move: Move) -> bool:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     for move in lost_moves(facts):
-        name, call = move.subject.name, short(move.site.node)
+        name = move.subject.name
         uses = uses_of_lost(facts, move)
         is_needed = bool(uses) or _is_of_mover(move)
         assumed = assume_if(
@@ -96,7 +109,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             move.site,
             Severity.ERROR if is_needed else Severity.WARNING,
             confidence_of(assumed),
-            f"`{call}` returns a new tensor, which is thrown away: `{name}` stays where it was",
+            _message(move),
             advice=_advice(move),
             trace=(*history(move.subject), *map(_told, uses[:MAX_TWINS])),
             fix=_fix(facts, move),
@@ -114,7 +127,8 @@ RULE = Rule(
 Reports a tensor's `.to(device)`, `.cuda()` or `.cpu()` whose result nobody keeps. It is an error
 where the tensor then meets what is where it should be, and in a function that is there to move,
 such as `to(self, device)`; else a warning. The operations that then meet the tensor where it was
-are in the trace, and no findings of their own.""",
+are in the trace, and no findings of their own. So it does a move of what is asked whether it is a
+module or a tensor, `isinstance(part, (nn.Module, nn.Parameter))`: a parameter is a tensor.""",
     why="""\
 `Tensor.to` returns a copy on the other device and leaves the tensor itself where it was. Only
 `Module.to` works in place, from which the mistake comes. The next operation meets the old tensor

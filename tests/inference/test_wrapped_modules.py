@@ -287,3 +287,89 @@ def main(deep):
 )
 def test_a_wrapper_is_where_one_of_the_modules_is_that_it_may_be_given(made, place):
     assert revealed(LEARNER.format(made=made)) == [place]
+
+
+FOR_CARDS = """
+from torch.nn.parallel import DistributedDataParallel as DDP
+from models import built_elsewhere
+
+def built():
+    return nn.Linear(2, 2)
+
+class Small(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.lin = nn.Linear(2, 2)
+
+class Holder:
+    def __init__(self, net):
+        self.net = net
+
+    def wrap(self, rank):
+        self.net = DDP(self.net, device_ids=[rank])
+
+def wrapped(rank, device, given, many):
+    net = {made}
+    {then}
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "cards", "found"),
+    [
+        ("nn.Linear(2, 2)", "[rank]", "cpu DDP [rank]@cuda certain"),
+        ("nn.Linear(2, 2)", "[0]", "cpu DDP [0]@cuda:0 certain"),
+        ("Small()", "[rank]", "cpu DDP [rank]@cuda certain"),
+        ("given.cpu()", "[rank]", "cpu DDP [rank]@cuda certain"),
+        ("nn.Linear(2, 2).cuda().cpu()", "[rank]", "cpu DDP [rank]@cuda certain"),
+        ("nn.Linear(2, 2)", "None", ""),
+        ("nn.Linear(2, 2)", "[]", ""),
+        ("nn.Linear(2, 2)", "many", ""),
+        ("nn.Linear(2, 2).to(rank)", "[rank]", ""),
+        ("nn.Linear(2, 2).to(device)", "[rank]", ""),
+        ("nn.Linear(2, 2, device=rank)", "[rank]", ""),
+        ("nn.ReLU()", "[rank]", ""),  # another error
+        ("given", "[rank]", ""),
+        ("built_elsewhere()", "[rank]", ""),
+        ("built()", "[rank]", ""),
+    ],
+)
+def test_who_wraps_a_module_for_a_card_has_moved_it_there(made, cards, found):
+    code = FOR_CARDS.format(made=made, then=f"return DDP(net, device_ids={cards})")
+    assert met(code) == ([f"cards: net@{found}"] if found else [])
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        "net = DDP(net)",
+        "net.cuda()\n    net = DDP(net, device_ids=[rank])",
+        "if torch.cuda.is_available(): net.cuda()\n    net = DDP(net, device_ids=[rank])",
+        "prepare(net, rank)\n    net = DDP(net, device_ids=[rank])",
+        "net = nn.DataParallel(net, device_ids=[0, 1]).cuda()\n    net(torch.rand(2))",
+        "net = nn.DataParallel(net, device_ids=[0, 1])\n    net.to(device)\n    net(torch.rand(2))",
+        "net = nn.DataParallel(net, device_ids=[0])\n    net(torch.rand(2))",
+        "net = nn.DataParallel(net)\n    net(torch.rand(2))",
+        "net = nn.DataParallel(net, device_ids=many)\n    net(torch.rand(2))",
+        "net = nn.DataParallel(net, device_ids=[0, 1])",
+    ],
+)
+def test_a_module_that_is_moved_may_be_wrapped(then):
+    assert met(FOR_CARDS.format(made="nn.Linear(2, 2)", then=then)) == []
+
+
+def test_a_call_of_a_module_for_several_cards_needs_it_on_the_first():
+    then = "net = nn.DataParallel(net, device_ids=[1, 0])\n    net(torch.rand(2))"
+    found = met(FOR_CARDS.format(made="nn.Linear(2, 2)", then=then))
+    assert found == ["cards: net@cpu net [1, 0]@cuda:1 certain"]
+
+
+def test_a_wrapper_for_one_card_moves_the_module_there():
+    code = """
+        net = nn.Linear(2, 2)
+        para = nn.DataParallel(net, device_ids=[1])
+        reveal(para(torch.rand(2)))
+        net(torch.rand(2))
+    """
+    assert revealed(code) == ["cuda:1"]
+    assert met(code) == ["input: torch.rand(2)@cpu net net@cuda:1 certain"]

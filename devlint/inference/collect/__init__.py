@@ -19,7 +19,7 @@ Its modules:
     tensor_classes: legacy types of the project's own
     pinned_memory: memory that only an accelerator's allocator pins
     invalid_cards: numbers and names of cards where others belong
-    moves_in_vain: lost moves that others make all the same
+    moves_in_vain, moves_of_either: lost moves that others make all the same, or of modules, too
     host_offers: signs that code with such names is to run on the host, too
     absent_backends: questions for backends that nothing has imported
     accelerator_bindings: names that have a value only where an accelerator is

@@ -116,6 +116,7 @@ def _settle_move(frame: Frame, note: MoveNote) -> None:
             in_module=frame.in_module,
             apart=note.apart,
             evaluates=_evaluates(frame, note),
+            either=note.either,
         )
     )
     own(frame, "move", len(facts.moves) - 1)

@@ -18,6 +18,7 @@ class MeetingKind(str, enum.Enum):
 
     OPERATION = "operation"  # arithmetic, cat, matmul, a loss: all on one device
     INPUT = "input"  # a module called with an input
+    CARDS = "cards"  # a module wrapped for cards that it is not on
     INDEX = "index"  # an index, mask or out=
     GENERATOR = "generator"
     CALLEE = "callee"  # an unknown callee gets both: they must live together

@@ -39,6 +39,7 @@ class Move(NamedTuple):
     made_elsewhere: str = ""  # with `discarded`: who moves the subject all the same
     apart: bool = False  # other statements stand between the creation and the move
     evaluates: bool = False  # in code that evaluates: no gradients, or by its name
+    either: bool = False  # with `discarded`: of a module or a tensor, as the code asks itself
 
 
 class RoundTrip(NamedTuple):

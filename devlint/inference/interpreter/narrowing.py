@@ -18,7 +18,7 @@ from devlint.inference.domain.host import HOST, NONE, Const, DeviceValue, Extern
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, union
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.program import shape_tests, tests
@@ -38,6 +38,9 @@ _HOLDERS = frozenset({"list", "tuple", "set", "dict", "range"}) | {
     for name in ("Sequence", "List", "Tuple", "Mapping", "Dict")
 }
 
+
+TENSORS = frozenset({"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"})
+PARAMETERS = frozenset({"torch.nn.Parameter", "torch.nn.parameter.Parameter"})
 
 _NAMED: dict[str, Value] = {
     "Tensor": External("torch.Tensor"),
@@ -137,7 +140,7 @@ def _narrow_by_type(
         outcome = not outcome
     elif not isinstance(operator, (cst.Equal, cst.Is, cst.In)):
         return
-    kinds = [_NAMED.get(name, UNKNOWN)] if name else _classes(frame, target.comparator)
+    kinds = [_NAMED.get(name, UNKNOWN)] if name else classes(frame, target.comparator)
     path = dotted(node)
     if not path:
         return
@@ -244,7 +247,7 @@ def _narrow_call(frame: Frame, node: cst.Call, outcome: bool) -> None:
         return
     kinds: list[Value] = [External("torch.Tensor")]
     if callee != "torch.is_tensor":
-        kinds = _classes(frame, node.args[1].value) if len(node.args) > 1 else []
+        kinds = classes(frame, node.args[1].value) if len(node.args) > 1 else []
     _narrow_to_instance(frame, node.args[0].value, path, kinds)
 
 
@@ -256,7 +259,7 @@ def _narrow_to_one_of(frame: Frame, node: cst.BooleanOperation, outcome: bool) -
     if len(paths) > 1 or not path:
         return
     known = [test for test in asked if test is not None]
-    kinds = [kind for test in known for kind in _classes(frame, test.args[1].value)]
+    kinds = [kind for test in known for kind in classes(frame, test.args[1].value)]
     _narrow_to_instance(frame, known[0].args[0].value, path, kinds)
 
 
@@ -280,7 +283,7 @@ def _narrow_to_instance(
     """The value at a path is of one of these classes."""
     if len(kinds) == 1 and type(kinds[0]) is ClassValue:
         _narrow_to_object(frame, node, path, kinds[0])
-    if any(_is_module_class(frame, kind) for kind in kinds):
+    if any(is_module_class(frame, kind) for kind in kinds):
         for asked in alternatives(frame.eval(node)):
             if type(asked) is Tensor and asked.evidence is not None:
                 asked.evidence.effects.foreign = True  # whoever asks does not expect a tensor
@@ -288,7 +291,7 @@ def _narrow_to_instance(
     if not names:
         return
     value = frame.eval(node)
-    if names <= {"torch.Tensor", "torch.FloatTensor", "torch.LongTensor"}:
+    if names <= TENSORS | PARAMETERS:
         tensors = [v for v in alternatives(value) if type(v) is Tensor]
         if tensors:
             # Those known to be tensors account for the test: it says nothing of the others.
@@ -297,7 +300,8 @@ def _narrow_to_instance(
                 tensor.show()
             frame.state.hold(path, union(tensors))
         else:
-            frame.state.hold(path, Tensor(None))  # somewhere: the test knows better
+            traits = PARAMETER if names <= PARAMETERS else 0
+            frame.state.hold(path, Tensor(None, None, traits))  # somewhere: the test knows better
     elif "torch.Tensor" not in names:
         rest = [v for v in alternatives(value) if not (type(v) is Tensor and v.evidence is None)]
         if names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
@@ -311,7 +315,7 @@ def _narrow_to_instance(
             frame.state.env[NO_TENSOR + path] = value  # it may hold some, where it would be itself
 
 
-def _is_module_class(frame: Frame, kind: Value) -> bool:
+def is_module_class(frame: Frame, kind: Value) -> bool:
     if type(kind) is ClassValue:
         return kind.info.is_module
     known = frame.unit.context.knowledge.modules
@@ -337,7 +341,7 @@ def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:
         excludes = type(name) is Const and name.value in methods and path != "self"
     else:
         excludes = callee == "torch.is_tensor"
-        excludes = excludes or (asked is not None and _has_tensor(_classes(frame, asked)))
+        excludes = excludes or (asked is not None and _has_tensor(classes(frame, asked)))
     if path and excludes:
         _hold_no_tensor(frame, node.args[0].value, path)
 
@@ -354,7 +358,7 @@ def _hold_no_tensor(frame: Frame, node: cst.BaseExpression, path: str) -> None:
     frame.state.env[NO_TENSOR + path] = value
 
 
-def _classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:
+def classes(frame: Frame, node: cst.BaseExpression) -> list[Value]:
     value = frame.eval(node)
     if type(value) is Sequence and value.items is not None:
         return list(value.items)

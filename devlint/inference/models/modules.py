@@ -27,6 +27,7 @@ from devlint.inference.models.module_inputs import check_inputs
 from devlint.inference.models.module_places import parts_left, placed, replaced, stateful
 from devlint.inference.models.moves.objects import move_of_module
 from devlint.inference.models.operands import operands_of
+from devlint.inference.models.parallel import check_call
 from devlint.inference.models.registration import hand_over_parameters, register_attribute
 from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.declarations import ClassInfo, Function
@@ -98,6 +99,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
     if module.library.endswith("Parallel"):
         # The wrappers scatter their inputs to their own devices.
+        check_call(frame, node, module)
         return _scattered(frame, node, place, origin, arguments)
     if known is not None and (
         known.stateful == "never" or (known.stateful == "weight" and not module.name)

@@ -10,12 +10,12 @@ import libcst as cst
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, External, Host
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, union
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
 from devlint.inference.models import module_places
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.module_inputs import feed
+from devlint.inference.models.parallel import PARALLEL
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance, Partial
@@ -66,23 +66,6 @@ def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return arguments.positional[0][0] if arguments.positional else UNKNOWN
 
 
-def _parallel(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """`DataParallel(m)`, `DistributedDataParallel(m)`: the module, seen through a wrapper."""
-    value = arguments.get(0, "module") or UNKNOWN
-    wrapped = [module for each in alternatives(value) if (module := _as_module(each)) is not None]
-    return union(map(module_places.in_parallel, wrapped))
-
-
-def _as_module(value: Value) -> Instance | None:
-    """What a wrapper of modules is given is one, if its class is out of sight; `net = None` of
-    before is not what is wrapped."""
-    if type(value) is Instance:
-        return value
-    if type(value) is Tensor:
-        return Instance(None, "", True, value.place, value.origin)
-    return Instance(None, "", True, None) if is_untold(value) else None
-
-
 def _partial(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if not arguments.positional:
         return UNKNOWN
@@ -117,9 +100,7 @@ WRAPPERS: dict[str, Handler] = {
     "copy.copy": _copied,
     "dataclasses.replace": _replaced,
     "typing.cast": lambda f, n, a: a.positional[1][0] if len(a.positional) > 1 else UNKNOWN,
-    "torch.nn.DataParallel": _parallel,
-    "torch.nn.parallel.DataParallel": _parallel,
-    "torch.nn.parallel.DistributedDataParallel": _parallel,
+    **PARALLEL,
     "functools.partial": _partial,
     "functools.lru_cache": _cache,
     "functools.cache": _cache,

@@ -41,6 +41,7 @@ class MoveNote:
     handed: bool = False  # straight to what is called like a model, as one of its inputs
     result: Tensor | None = None  # what it leaves: a tensor, if that is used as one
     evaluates: bool = False  # in a branch, or a context, without gradients
+    either: bool = False  # of a module or a tensor, as the code asks itself
 
 
 @dataclass(slots=True, eq=False)

@@ -8,6 +8,7 @@ from devlint_rules.helpers.wording import is_host
 
 _BY_KIND = {
     MeetingKind.INPUT: "DEV103",
+    MeetingKind.CARDS: "DEV103",
     MeetingKind.INDEX: "DEV104",
     MeetingKind.GENERATOR: "DEV105",
 }

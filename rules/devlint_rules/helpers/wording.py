@@ -129,6 +129,11 @@ def clash(meeting: Meeting) -> str:
             f"`{left.name}` is on {place_of(left)}: {operation} sends it through a process group "
             "that takes tensors of accelerators only"
         )
+    elif meeting.kind is MeetingKind.CARDS:
+        claim = (
+            f"`{left.name}` is on {place_of(left)}: {operation} needs its parameters on the first "
+            f"card of `{right.name}`"
+        )
     elif meeting.kind is MeetingKind.SHAPE:
         claim = (
             f"`{left.name}` is made on the default device with the shape of a tensor on "
