@@ -9,10 +9,10 @@ import libcst as cst
 
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mistake, MistakenDevice
 from devlint.rule import Claim, Rule
-from devlint_rules.helpers.assumptions import assume_if
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.rewrites import is_path, text_of
 
 _ADVICE = {
@@ -80,14 +80,18 @@ def _advice(fact: MistakenDevice) -> str:
     return _ADVICE[fact.mistake].format(device=device, type=kind, text=fact.text)
 
 
+def _taken_for_device(fact: MistakenDevice) -> Assumptions:
+    """What is assumed for it to be a `torch.device`."""
+    if fact.given is not None:
+        message = f"all calls hand in a `torch.device` for `{fact.given.parameter}`"
+        return assume(AssumptionKind.CALL_SHOWS_DEVICE, fact.site, message)
+    kind = AssumptionKind.NAME_IS_OF_DEVICE
+    return assume_if(fact.inferred, kind, fact.site, "this is a `torch.device`")
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.mistaken_devices:
-        assumed = assume_if(
-            fact.inferred,
-            AssumptionKind.NAME_IS_OF_DEVICE,
-            fact.site,
-            "this is a `torch.device`",
-        ) + assume_if(
+        assumed = _taken_for_device(fact) + assume_if(
             fact.mistake is Mistake.NO_CARD,
             AssumptionKind.OTHER_CARDS_ARE_USED,
             fact.site,
@@ -99,6 +103,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence_of(assumed),
             _MESSAGES[fact.mistake].format(text=fact.text, callee=fact.callee),
             advice=_advice(fact),
+            given=fact.given,
             assumptions=assumed,
         )
 
@@ -110,7 +115,8 @@ RULE = Rule(
     summary="A flag, a context manager or a string stands where a device belongs.",
     what="""\
 Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
-compared with a string, and the name of a device that is compared with `"gpu"`;
+compared with a string, as all that the calls in sight hand in for a parameter is, and the name of a
+device that is compared with `"gpu"`;
 `torch.cuda.set_device("cuda")`, which has no index; `y.to(x.get_device())`; `non_blocking` given
 to the `.cuda()` of a module; `device.index or -1`; `device.index or 0`, and its like;
 `device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`; `"cuda" in

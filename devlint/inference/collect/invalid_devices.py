@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.call_contexts import Given
+from devlint.inference.collect.compared_parameters import compared
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import ASSUMED, NONE, Const, DeviceValue, External, text_of
@@ -152,6 +154,9 @@ def settle_comparison(frame: Frame, note: ComparisonNote) -> None:
     sides = (note.node.left, *(target.comparator for target in note.node.comparisons))
     if any(_is_declared(function, dotted(side)) for side in sides):
         _note(frame, note.node, note.mistake, shorten(note.node), "", inferred=True)
+    for given in (compared(function, dotted(side)) for side in sides):
+        if given is not None and note.node not in frame.unit.mistaken:
+            _note(frame, note.node, note.mistake, shorten(note.node), "", given=given)
     for owner, _, name in (dotted(side).rpartition(".") for side in sides):
         # `x.device`: what is called `device` alone may be a string
         called = (
@@ -339,6 +344,7 @@ def _note(
     text: str,
     callee: str,
     inferred: bool = False,
+    given: Given | None = None,
 ) -> None:
-    fact = MistakenDevice(frame.site(node), mistake, text, callee, inferred)
+    fact = MistakenDevice(frame.site(node), mistake, text, callee, inferred, given)
     frame.unit.mistaken[node] = fact

@@ -12,6 +12,7 @@ from devlint.inference.collect import (
     availability_guards,
     call_contexts,
     card_wide_calls,
+    compared_parameters,
     contradictions,
     data_copies,
     default_devices,
@@ -197,7 +198,7 @@ _tell(LoopLeft, rebindings.note)
 _tell(Called, _called)
 _tell(FunctionCalled, availability_guards.of_call, hard_coded_accelerators.of_function)
 _tell(ArgumentsBound, ignored_devices.of_call, module_homes.note_call)
-_tell(CallBound, call_contexts.note)
+_tell(CallBound, call_contexts.note, compared_parameters.note)
 _tell(UnknownCalled, call_contexts.note_unknown)
 _tell(HandedOver, call_contexts.note_handed_over)
 _tell(DefaultTaken, dropped_devices.of_default)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+from devlint.inference.call_contexts import Given
 from devlint.inference.domain.provenance import Site
 
 
@@ -66,6 +67,7 @@ class MistakenDevice(NamedTuple):
     text: str
     callee: str
     inferred: bool = False  # by its name the parameter of the callee is a device
+    given: Given | None = None  # a parameter, if calls alone show that it is a `torch.device`
 
 
 class UnreadContract(NamedTuple):
