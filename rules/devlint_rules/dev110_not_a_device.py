@@ -32,6 +32,8 @@ _ADVICE = {
     Mistake.PRECEDENCE: 'put the choice in brackets: `device or ("cuda" if … else "cpu")`',
     Mistake.NO_TEXT: 'ask its type: `{device}.type == "{type}"`',
     Mistake.UNCALLED: "call it: `{text}()`",
+    Mistake.READ_ONLY: "leave it out: `{text}` tells where it was moved; keep another device under "
+    "another name",
 }
 # What goes another way than it reads, or is a mistake only where no accelerator is or to an older
 # PyTorch.
@@ -65,6 +67,7 @@ _MESSAGES = {
     "what the condition chooses",
     Mistake.NO_TEXT: "`{text}` raises: a `torch.device` contains no text",
     Mistake.UNCALLED: "`{text}` is not called, and a function is always true",
+    Mistake.READ_ONLY: "`{text}` can't be set: it is a property of `{callee}`, and has no setter",
 }
 
 
@@ -115,12 +118,13 @@ RULE = Rule(
     summary="A flag, a context manager or a string stands where a device belongs.",
     what="""\
 Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that is
-compared with a string, as all that the calls in sight hand in for a parameter is, and the name of a
-device that is compared with `"gpu"`;
-`torch.cuda.set_device("cuda")`, which has no index; `y.to(x.get_device())`; `non_blocking` given
+compared with a string, also one that all calls in sight hand in for a parameter, and the name of a
+device that is compared with `"gpu"`; `torch.cuda.set_device("cuda")`, which has no index;
+`y.to(x.get_device())`; `non_blocking` given
 to the `.cuda()` of a module; `device.index or -1`; `device.index or 0`, and its like;
 `device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`; `"cuda" in
-x.device`; and `if torch.cuda.is_available:`, which is not called.""",
+x.device`; `self.device = …` where that is a property without a setter, as in a `LightningModule`;
+and `if torch.cuda.is_available:`, which is not called.""",
     why="""\
 `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not bool`.
 `torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to` and
@@ -133,8 +137,9 @@ more; `x.get_device()` is -1 on the host, which is the index of no device; `devi
 -1 for `cuda:0`, whose index is 0, and `device.index or 0` is 0 for `"cuda"`, which is the current
 card: another one for each rank. And in `device or "cuda" if available else "cpu"` the first half
 is what the condition chooses: on a machine without CUDA the device that was asked for is
-ignored. `"cuda" in x.device` raises `TypeError`: a `torch.device` is no text. And a function that
-is not called is true on every machine: code for CUDA runs where there is none.""",
+ignored. `"cuda" in x.device` raises `TypeError`: a `torch.device` is no text; and to set a property
+that has no setter raises `AttributeError`. And a function that is not called is true on every
+machine: code for CUDA runs where there is none.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\

@@ -32,6 +32,7 @@ from devlint.inference.collect import (
     notes,
     places,
     plain_attributes,
+    read_only_devices,
     rebindings,
     stream_races,
     syncs,
@@ -46,6 +47,7 @@ from devlint.inference.program.events import (
     ArgumentGiven,
     ArrayTaken,
     Asserted,
+    AttributeSet,
     Branched,
     Called,
     Chosen,
@@ -188,6 +190,7 @@ _tell(PlacesSettled, _places_settled)
 _tell(CreatedThenMoved, data_copies.of_move)
 _tell(Operated, _operated)
 _tell(AddedUp, kept_graphs.of_sum)
+_tell(AttributeSet, read_only_devices.of_assignment)
 _tell(NonLeafUsed, nonleaves.use_non_leaf)
 _tell(KeptMeets, plain_attributes.meets)
 _tell(PartMade, call_contexts.note_part)

@@ -57,6 +57,7 @@ class Mistake(str, enum.Enum):
     PRECEDENCE = "precedence"  # `device or "cuda" if available else "cpu"`
     NO_TEXT = "no text"  # `"cuda" in torch.device("cuda")`, which contains nothing
     UNCALLED = "uncalled"  # `if torch.cuda.is_available:`, which is a function
+    READ_ONLY = "read-only"  # `self.device = d`, where the class "callee" has such a property
 
 
 class MistakenDevice(NamedTuple):
