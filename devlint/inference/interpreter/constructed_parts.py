@@ -9,6 +9,12 @@ Classifier(Encoder())
 
 from __future__ import annotations
 
+from collections import Counter
+from functools import cached_property
+
+import libcst as cst
+
+from devlint.inference.conventions import found
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import lookup
 from devlint.inference.program.units import Unit
@@ -17,10 +23,19 @@ from devlint.inference.syntax.constructions import Constructions, made_by
 
 
 class _Constructed:
-    """The constructions of one file."""
+    """The constructions of one file; its tree is walked where the text shows that there are some:
+    a call, beside `class Model(nn.Module)`."""
 
     def __init__(self, unit: Unit) -> None:
-        self.calls = Constructions(unit.tree)
+        self.tree = unit.tree
+        self.counts = Counter(found("any-call", unit.source.text))
+
+    @cached_property
+    def calls(self) -> Constructions:
+        return Constructions(self.tree)
+
+    def may_have(self, info: ClassInfo) -> bool:
+        return self.counts[info.name] > isinstance(info.node.lpar, cst.LeftParen)
 
 
 def handed_class(function: Function, name: str) -> ClassInfo | None:
@@ -29,10 +44,10 @@ def handed_class(function: Function, name: str) -> ClassInfo | None:
     info, unit = function.info, function.unit
     if info is None or function.name != "__init__" or name not in function.positional:
         return None
-    calls = unit.kept(_Constructed).calls
-    if info.name in calls.bases:
+    known = unit.kept(_Constructed)
+    if not known.may_have(info) or info.name in known.calls.bases:
         return None
-    handed = calls.handed(info.name, function.positional.index(name), name)
+    handed = known.calls.handed(info.name, function.positional.index(name), name)
     makers = {made_by(node) for node in handed or ()}
     if len(makers) != 1:
         return None

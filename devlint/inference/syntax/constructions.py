@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, parts
 
 _Scope = cst.FunctionDef | cst.Lambda | None  # None: the file's own statements
 _FOLLOWED = 3  # names, from one to what another holds
@@ -97,7 +97,7 @@ def _scoped(tree: cst.Module) -> Iterator[tuple[cst.CSTNode, _Scope]]:
         node, scope = waiting.pop()
         yield node, scope
         inner = node if isinstance(node, (cst.FunctionDef, cst.Lambda)) else scope
-        waiting += [(child, inner) for child in node.children]
+        waiting += [(part, inner) for part in parts(node)]
 
 
 _SAME = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "half", "double"})
