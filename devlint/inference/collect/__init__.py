@@ -27,7 +27,7 @@ Its modules:
     loads: what a file holds that is loaded
     scopes, file_paths: what a function saves and loads, and where
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
-    compared_parameters, read_only_devices: devices compared with a text, and those that nothing sets
+    compared_parameters, read_only_devices: devices compared with texts, and those that nobody sets
     unmoved_modules: modules that most methods of a class move, and one does not
     unplaced_factories: tensors made for another one's device, and never brought there
     workers: what DataLoader workers run
