@@ -60,6 +60,8 @@ def _without(finding: Finding, kind: AssumptionKind) -> Finding:
 
 def _shown(assumption: Assumption) -> Assumption:
     """A call in sight shows what was only possible."""
+    if assumption.kind == AssumptionKind.CALL_SHOWS_DEVICE:
+        return replace(assumption, kind=AssumptionKind.NAME_IS_OF_DEVICE.value)
     if assumption.kind not in SHOWN_BY_CALLS:
         return assumption
     return replace(assumption, kind=AssumptionKind.CALLER_IS_ACCELERATED.value)

@@ -36,6 +36,8 @@ class Fed(str, enum.Enum):
     CALLER = "caller"  # the caller's own parameter, or its own default device
     OPEN = "open"  # a module's own method is called, and nothing shows where that is
     OTHERS = "others"  # the parameter of a function that others import, or that is handed to them
+    OBJECT = "object"  # a `torch.device`
+    NAME = "name"  # in its place a text, a number, or what nothing shows to be a `torch.device`
     AROUND = "around"  # nothing is handed in: the call runs under a default device that was chosen
 
 
@@ -63,6 +65,7 @@ class Given:
     made: bool = False  # what meets it was made on the default device
     of_module: bool = False  # of a module's own method
     is_device: bool = False  # it is a device itself, and chosen by calls alone
+    compared: bool = False  # such a device, and it matters whether it is a `torch.device`
 
     @property
     def is_private(self) -> bool:
@@ -113,6 +116,8 @@ class Feeds:
         """What the calls say of a fact that needs this parameter to live on a device."""
         if given.parameter == HOME:
             return self._of_home(given)
+        if given.compared:
+            return self._of_compared(given)
         if given.is_device:
             return self._of_device(given)
         name = given.parameter
@@ -147,10 +152,31 @@ class Feeds:
 
     def _of_device(self, given: Given) -> Verdict:
         """A device that a function of a script is handed, and that is the host in all calls."""
-        if self._sources(given).all != {Fed.HOST}:
+        if self._sources(given).all - {Fed.OBJECT, Fed.NAME} != {Fed.HOST}:
             return SILENT
         message = f"`{given.parameter}` is another device than the host, which all calls choose"
         return Verdict(((AssumptionKind.CALLERS_ARE_NOT_ALL_ON_HOST, message),))
+
+    def _of_compared(self, given: Given) -> Verdict:
+        """A device of which all calls in sight hand in a `torch.device`, through callers that were
+        handed one themselves: of each of them a call is in sight."""
+        seen = {(given.function, given.parameter)}
+        waiting = [given]
+        for each in waiting:  # grows on the way
+            feeds = [
+                feed
+                for feed in self._feeds.get(each.function, ())
+                if feed.parameter in (None, each.parameter) and feed.source in _OF_OBJECTS
+            ]
+            if not feeds or len(waiting) == MAX_CALLERS:
+                return SILENT
+            if any(feed.source in (Fed.NAME, Fed.OTHERS) for feed in feeds):
+                return SILENT
+            for through in (feed.through for feed in feeds if feed.through is not None):
+                if (through.function, through.parameter) not in seen:
+                    seen.add((through.function, through.parameter))
+                    waiting.append(through)
+        return Verdict(is_met=True, rises=True)
 
     def _of_home(self, given: Given) -> Verdict:
         """A module that the project makes, and leaves on the host wherever it does; or any, where
@@ -247,6 +273,9 @@ class Feeds:
             if feed.parameter in (given.index, given.parameter)
         ]
         return named, True
+
+
+_OF_OBJECTS = frozenset({Fed.OBJECT, Fed.NAME, Fed.CALLER, Fed.OTHERS})
 
 
 _ON_DEVICE = frozenset({Fed.DEVICE, Fed.TENSOR, Fed.ROW, Fed.HOME})

@@ -123,6 +123,7 @@ class ModuleClass:
     self_placing: parameters of the constructor that make it choose its device itself
         (`quantization_config`).
     device_attribute: the attribute that is the module's own device (`self.device`).
+    device_is_read_only: it is a property without a setter: to assign it raises AttributeError.
     hooks: methods that its framework calls with arguments on the module's own device
         (`training_step`); in them nothing needs to be moved.
     methods: its methods, by bare name; `first` is where the module lives.
@@ -140,6 +141,7 @@ class ModuleClass:
     on_default_device: bool = False
     self_placing: frozenset[str] = frozenset()
     device_attribute: str = ""
+    device_is_read_only: bool = False
     hooks: frozenset[str] = frozenset()
     methods: dict[str, Call] = field(default_factory=dict)
 
@@ -153,7 +155,7 @@ class ClassInfo:
     result: where a new instance lives, as of a function.
     to: what its `.to(device)`, `.cuda()` and `.cpu()` do: "in-place" (it moves itself and returns
         itself), "new" (it returns a moved one and stays) or "" (it has none, or nobody knows).
-    bases, device_attribute, hooks, methods: as of a module.
+    bases, device_attribute, device_is_read_only, hooks, methods: as of a module.
     grid: an array of them is used like one, and an element of it is one: `ax[0].plot(x)`.
     attributes: where its tensor attributes live, by name; `first` is where the instance lives. `*`
         stands for all that are not named.
@@ -165,6 +167,7 @@ class ClassInfo:
     to: str = ""
     bases: tuple[str, ...] = ()
     device_attribute: str = ""
+    device_is_read_only: bool = False
     hooks: frozenset[str] = frozenset()
     grid: bool = False
     methods: dict[str, Call] = field(default_factory=dict)

@@ -9,10 +9,10 @@ import libcst as cst
 
 from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of
-from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mistake, MistakenDevice, Site
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume_if
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.rewrites import argument, is_path, text_of
 
 _ADVICE = {
@@ -38,6 +38,8 @@ _ADVICE = {
     Mistake.PRECEDENCE: 'put the choice in brackets: `device or ("cuda" if … else "cpu")`',
     Mistake.NO_TEXT: 'ask its type: `{device}.type == "{type}"`',
     Mistake.UNCALLED: "call it: `{text}()`",
+    Mistake.READ_ONLY: "leave it out: `{text}` tells where it was moved; keep another device under "
+    "another name",
 }
 # What goes another way than it reads, or is a mistake only where no accelerator is or to an older
 # PyTorch.
@@ -80,6 +82,7 @@ _MESSAGES = {
     "what the condition chooses",
     Mistake.NO_TEXT: "`{text}` raises: a `torch.device` contains no text",
     Mistake.UNCALLED: "`{text}` is not called, and a function is always true",
+    Mistake.READ_ONLY: "`{text}` can't be set: it is a property of `{callee}`, and has no setter",
 }
 
 
@@ -133,14 +136,19 @@ def _advice(fact: MistakenDevice) -> str:
     )
 
 
+def _taken_for_device(fact: MistakenDevice) -> Assumptions:
+    """What is assumed for it to be a `torch.device`."""
+    if fact.given is not None:
+        message = f"all calls hand in a `torch.device` for `{fact.given.parameter}`"
+        return assume(AssumptionKind.CALL_SHOWS_DEVICE, fact.site, message)
+    kind = AssumptionKind.NAME_IS_OF_DEVICE
+    message = _ASSUMED.get(fact.mistake, "this is a `torch.device`")
+    return assume_if(fact.inferred, kind, fact.site, message)
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.mistaken_devices:
-        assumed = assume_if(
-            fact.inferred,
-            AssumptionKind.NAME_IS_OF_DEVICE,
-            fact.site,
-            _ASSUMED.get(fact.mistake, "this is a `torch.device`"),
-        ) + assume_if(
+        assumed = _taken_for_device(fact) + assume_if(
             fact.mistake is Mistake.NO_CARD,
             AssumptionKind.OTHER_CARDS_ARE_USED,
             fact.site,
@@ -153,6 +161,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             _MESSAGES[fact.mistake].format(text=fact.text, callee=fact.callee),
             advice=_advice(fact),
             fix=_fix(fact),
+            given=fact.given,
             assumptions=assumed,
         )
 
@@ -163,32 +172,40 @@ RULE = Rule(
     severity=Severity.ERROR,
     summary="A flag, a context manager or a string stands where a device belongs.",
     what="""\
-Reports a truth value or `torch.cuda.device(i)` that is passed as a device; a `torch.device` that
-is compared with a string, or a tensor's with one that names no index; the name of a device that is
-compared with `"gpu"`; `torch.cuda.set_device("cuda")`, which has no index; a number where
-`device_ids` or `map_location` is asked for, and `"cuda:0"` in `CUDA_VISIBLE_DEVICES`;
-`y.to(x.get_device())`; `non_blocking` given to the `.cuda()` of a module; `device.index or -1`;
-`device.index or 0`, and its like; `device or "cuda" if available else "cpu"`, where the `or` binds
-closer than the `if`; `"cuda" in x.device`; and `if torch.cuda.is_available:`,
-which is not called.""",
+Reports what is no device where one belongs, and what is asked or set of a device and can't be so:
+
+- a truth value, or `torch.cuda.device(i)`, passed as a device; `y.to(x.get_device())`;
+- a `torch.device` compared with a string, also one that all calls in sight hand in for a parameter;
+  a tensor's compared with one that has no index; the name of a device compared with `"gpu"`;
+  `"cuda" in x.device`;
+- `torch.cuda.set_device("cuda")`; a number for `device_ids` or `map_location`; `"cuda:0"` in
+  `CUDA_VISIBLE_DEVICES`; `non_blocking` given to the `.cuda()` of a module;
+- `device.index or -1`, `device.index or 0` and their like;
+  `device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`;
+- `self.device = …` where that is a property without a setter, as in a `LightningModule`;
+- `if torch.cuda.is_available:`, which is not called.""",
     why="""\
-`.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not
-bool`. `torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to`
-and factories refuse it with a `TypeError`; the functions of `torch.cuda` take it for its index,
-where an older PyTorch takes the current device instead, and says nothing. And `x.device == "cuda"`
-is False wherever `x` lives, without an error: a `torch.device` equals only a `torch.device`, so
-that the branch behind it never runs. Nor is `x.device == torch.device("cuda")` ever true: where a
-tensor is on a card, its device has an index, as `cuda:0` has. `torch.cuda.set_device` wants the
-index of a card and raises `ValueError` for a bare `"cuda"`; `Module.cuda` takes a device alone and
-raises `TypeError` for more; `x.get_device()` is -1 on the host, which is the index of no device;
-`device.index or -1` is -1 for `cuda:0`, whose index is 0, and `device.index or 0` is 0 for
-`"cuda"`, which is the current card: another one for each rank. And in `device or "cuda" if
-available else "cpu"` the first half is what the condition chooses: on a machine without CUDA the
-device that was asked for is ignored. `"cuda" in x.device` raises `TypeError`: a `torch.device` is
-no text. And a function that is not called is true on every machine: code for CUDA runs where there
-is none. `device_ids=0` is no list: `TypeError`; `map_location=0` is called as a function:
-`TypeError`; and `CUDA_VISIBLE_DEVICES="cuda:0"` names no card, so that none is visible and the
-work is done on the host.""",
+Some of it raises, on every machine or where a card is, and some goes another way than it reads:
+
+- `.cuda(True)` and `device=True` raise `TypeError: argument 'device' must be torch.device, not
+  bool`. `torch.cuda.device(i)` is a context manager that selects a device for a `with` block: `.to`
+  and factories refuse it with a `TypeError`; the functions of `torch.cuda` take it for its index,
+  where an older PyTorch takes the current device instead, and says nothing. `x.get_device()` is -1
+  on the host, which is the index of no device.
+- `x.device == "cuda"` is False wherever `x` lives, without an error: a `torch.device` equals only a
+  `torch.device`, so that the branch behind it never runs. Nor is `x.device == torch.device("cuda")`
+  ever true: where a tensor is on a card, its device has an index, as `cuda:0` has. `"cuda" in
+  x.device` raises `TypeError`: a `torch.device` is no text.
+- `torch.cuda.set_device` wants the index of a card and raises `ValueError` for a bare `"cuda"`;
+  `Module.cuda` takes a device alone and raises `TypeError` for more; so does `device_ids=0`, which
+  is no list, and `map_location=0`, which is called as a function. `CUDA_VISIBLE_DEVICES="cuda:0"`
+  names no card, so that none is visible and the work is done on the host.
+- `device.index or -1` is -1 for `cuda:0`, whose index is 0, and `device.index or 0` is 0 for
+  `"cuda"`, which is the current card: another one for each rank. In `device or "cuda" if available
+  else "cpu"` the first half is what the condition chooses: on a machine without CUDA the device
+  that was asked for is ignored.
+- To set a property that has no setter raises `AttributeError`. And a function that is not called is
+  true on every machine: code for CUDA runs where there is none.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\

@@ -38,6 +38,7 @@ UNSHOWN = {
     "DEV110/bad_5.py": "comparisons: nothing is raised",
     "DEV110/bad_7.py": "a comparison and a choice: nothing is raised",
     "DEV110/bad_8.py": "a choice: nothing is raised",
+    "DEV110/bad_read_only.py": "an attribute error without tensors",
     "DEV110/bad_9.py": "a choice, at which nothing is raised, and a type error without tensors",
     "DEV110/bad_cards.py": "type errors of a list and of a call, without tensors",
     "DEV110/bad_visible.py": "virtual cards are seen whatever is in the environment",

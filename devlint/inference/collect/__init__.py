@@ -36,6 +36,7 @@ Its modules:
     device_comparisons: comparisons of devices that come out the same anywhere
     unread_devices: devices that a function takes and never reads
     index_tests, index_declarations: numbers of cards that are asked for their truth
+    compared_parameters, read_only_devices: devices compared with texts, and those that nobody sets
     unmoved_modules: modules that most methods of a class move, and one does not
     unplaced_factories: tensors made for another one's device, and never brought there
     workers: what DataLoader workers run

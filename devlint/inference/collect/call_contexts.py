@@ -52,12 +52,12 @@ def given(
         if function is None:
             continue
         if place.kind is VariableKind.DEVICE:
-            own = _parameter(function, place)
+            own = parameter_given(function, place)
             return None if own is None or own.serves else replace(own, is_device=True)
         works = _works_with_module(function)
         if works and not may_be_array and holds("framework-method", function.name):
             continue
-        found = _parameter(function, place, of_local=may_be_array)
+        found = parameter_given(function, place, of_local=may_be_array)
         if found is None:
             return None
         minds = works or minds_devices(function, place.name)
@@ -118,11 +118,11 @@ def read(frame: Frame, tensor: Tensor) -> Given | None:
     function = frame.unit.context.kept(Owners).functions.get(place)
     if function is None or function is not frame.function or function.info is not None:
         return None
-    found = _parameter(function, place)
+    found = parameter_given(function, place)
     return None if found is None else replace(found, minds=True)
 
 
-def _parameter(function: Function, place: Variable, of_local: bool = False) -> Given | None:
+def parameter_given(function: Function, place: Variable, of_local: bool = False) -> Given | None:
     """A parameter of a function, by the variable that stands for its device. Of a function that
     only the one around it calls all calls are in sight, and are looked at by themselves."""
     names = function.positional
@@ -313,7 +313,7 @@ def _of_device(frame: Frame, value: DeviceValue | Const) -> Iterable[tuple[Fed, 
 def _handed_on(frame: Frame, place: Variable) -> Given | None:
     """The parameter of a function that a device is, which that function hands on."""
     own = frame.unit.context.kept(Owners).functions.get(place)
-    return _parameter(own, place) if own is not None else None
+    return parameter_given(own, place) if own is not None else None
 
 
 _OF_TENSORS = (Fed.TENSOR, Fed.ROW)  # no part of `(rows, lengths)` need be one

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.collect.compared_parameters import compared
 from devlint.inference.collect.invalid_devices import note_mistake
 from devlint.inference.conventions import found
 from devlint.inference.domain.containers import Sequence
@@ -164,6 +165,9 @@ def settle_comparison(frame: Frame, note: ComparisonNote) -> None:
     sides = (note.node.left, *(target.comparator for target in note.node.comparisons))
     if any(_is_declared(function, dotted(side)) for side in sides):
         note_mistake(frame, note.node, note.mistake, shorten(note.node), "", inferred=True)
+    for given in (compared(function, dotted(side)) for side in sides):
+        if given is not None and note.node not in frame.unit.mistaken:
+            note_mistake(frame, note.node, note.mistake, shorten(note.node), "", given=given)
     for owner, _, name in (dotted(side).rpartition(".") for side in sides):
         # `x.device`: what is called `device` alone may be a string
         called = (

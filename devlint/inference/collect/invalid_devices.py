@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.call_contexts import Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
 from devlint.inference.domain.placement import CPU, CUDA, Device
@@ -240,7 +241,8 @@ def note_mistake(
     text: str,
     callee: str,
     inferred: bool = False,
+    given: Given | None = None,
 ) -> None:
     """Keep what is wrong at a place; what is said of it last holds."""
-    fact = MistakenDevice(frame.site(node), mistake, text, callee, inferred)
+    fact = MistakenDevice(frame.site(node), mistake, text, callee, inferred, given)
     frame.unit.mistaken[node] = fact

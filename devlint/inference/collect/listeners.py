@@ -12,6 +12,7 @@ from devlint.inference.collect import (
     availability_guards,
     call_contexts,
     card_wide_calls,
+    compared_parameters,
     contradictions,
     data_copies,
     default_devices,
@@ -36,6 +37,7 @@ from devlint.inference.collect import (
     pinned_memory,
     places,
     plain_attributes,
+    read_only_devices,
     rebindings,
     stream_races,
     syncs,
@@ -52,6 +54,7 @@ from devlint.inference.program.events import (
     ArgumentGiven,
     ArrayTaken,
     Asserted,
+    AttributeSet,
     Branched,
     Called,
     Chosen,
@@ -200,6 +203,7 @@ _tell(PlacesSettled, _places_settled)
 _tell(CreatedThenMoved, data_copies.of_move)
 _tell(Operated, _operated)
 _tell(AddedUp, kept_graphs.of_sum)
+_tell(AttributeSet, read_only_devices.of_assignment)
 _tell(NonLeafUsed, nonleaves.use_non_leaf)
 _tell(KeptMeets, plain_attributes.meets)
 _tell(PartMade, call_contexts.note_part)
@@ -210,7 +214,7 @@ _tell(LoopLeft, rebindings.note)
 _tell(Called, _called)
 _tell(FunctionCalled, availability_guards.of_call, hard_coded_accelerators.of_function)
 _tell(ArgumentsBound, ignored_devices.of_call, module_homes.note_call)
-_tell(CallBound, call_contexts.note)
+_tell(CallBound, call_contexts.note, compared_parameters.note)
 _tell(UnknownCalled, call_contexts.note_unknown)
 _tell(HandedOver, call_contexts.note_handed_over)
 _tell(DefaultTaken, dropped_devices.of_default, unread_devices.of_default)

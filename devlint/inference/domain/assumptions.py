@@ -76,6 +76,7 @@ class AssumptionKind(str, enum.Enum):
     SOURCE_OF_MOVE_IS_ACCELERATED = "source-of-move-is-accelerated"
     CALLER_HANDS_IN_TENSORS = "caller-hands-in-tensors"
     CALL_SHOWS_TENSOR = "call-shows-tensor"
+    CALL_SHOWS_DEVICE = "call-shows-device"
     CALLERS_ARE_NOT_ALL_ON_HOST = "callers-are-not-all-on-host"
     NO_CALLER_IN_SIGHT = "no-caller-in-sight"
     LOCAL_CALLS_HAND_IN_ACCELERATOR = "local-calls-hand-in-accelerator"
@@ -219,6 +220,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.CALLER_HANDS_IN_TENSORS: "Callers that may hand in arrays hand in tensors, too.",
     K.CALL_SHOWS_TENSOR: "What a function of the host gets, and nothing in the function that hands "
     "it on shows to be a tensor, is one on an accelerator.",
+    K.CALL_SHOWS_DEVICE: "What a function compares with the name of a device is a `torch.device`, "
+    "which nothing but a call in sight can show.",
     K.CALLERS_ARE_NOT_ALL_ON_HOST: "The calls in sight hand in what is on the host, and others do "
     "not.",
     K.NO_CALLER_IN_SIGHT: "A private function of which no call is in sight gets tensors on an "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from typing import NamedTuple
 
+from devlint.inference.call_contexts import Given
 from devlint.inference.domain.provenance import Site
 
 
@@ -61,6 +62,7 @@ class Mistake(str, enum.Enum):
     PRECEDENCE = "precedence"  # `device or "cuda" if available else "cpu"`
     NO_TEXT = "no text"  # `"cuda" in torch.device("cuda")`, which contains nothing
     UNCALLED = "uncalled"  # `if torch.cuda.is_available:`, which is a function
+    READ_ONLY = "read-only"  # `self.device = d`, where the class "callee" has such a property
 
 
 class MistakenDevice(NamedTuple):
@@ -71,6 +73,7 @@ class MistakenDevice(NamedTuple):
     text: str
     callee: str
     inferred: bool = False  # by its name the parameter of the callee is a device
+    given: Given | None = None  # a parameter, if calls alone show that it is a `torch.device`
 
 
 class IndexTest(NamedTuple):

@@ -23,7 +23,7 @@ from devlint.inference.models import gradients
 from devlint.inference.models.elements import told_by_position, unpacked
 from devlint.inference.models.module_places import placed, put_into
 from devlint.inference.program.declarations import ClassInfo
-from devlint.inference.program.events import AddedUp, DeviceNameKept
+from devlint.inference.program.events import AddedUp, AttributeSet, DeviceNameKept
 from devlint.inference.program.frames import Assigned, Frame
 from devlint.inference.program.values import Instance, Placed
 from devlint.inference.syntax.text import code, dotted
@@ -54,6 +54,7 @@ def _assign_attribute(
         put_into(frame, value, target.value, target)
     for holder in alternatives(receiver):
         if type(holder) is Instance:
+            frame.emit(AttributeSet(target, holder, value))
             if holder is frame.instance and frame.info is not None:
                 if _is_refused(frame, frame.info, name, value):
                     return

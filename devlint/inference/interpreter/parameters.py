@@ -23,6 +23,7 @@ from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import INDIRECT, SHAPED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, union
 from devlint.inference.interpreter import contracts
+from devlint.inference.interpreter.constructed_parts import handed_class
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Parameter
@@ -94,8 +95,13 @@ def initial_value(
     if holds("accelerator-flag", name) and (type(default) is Const or not annotation):
         known = type(default) is Const and type(default.value) is bool
         return parameter(TRUE if known or annotation == ["bool"] else ASSUMED, None)
-    if annotation:
-        value = _from_annotation(frame, annotation, variable, origin, on_host, shared)
+    handed = None if annotation else handed_class(function, name)
+    if annotation or handed is not None:
+        value = (
+            _from_annotation(frame, annotation, variable, origin, on_host, shared)
+            if handed is None
+            else Instance(handed, module=handed.is_module, place=variable, origin=origin)
+        )
         if value is not None:
             if (
                 type(default) is Const

@@ -19,6 +19,7 @@ from devlint.inference.facts import Mistake
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.functions import Arguments, Parameter, Summary
 from devlint.inference.program.loops import LoopState
+from devlint.inference.program.values import Instance
 
 
 @dataclass(slots=True, eq=False)
@@ -228,6 +229,14 @@ class Operated(NamedTuple):
     symbol: str
     right: Value
     result: Value
+
+
+class AttributeSet(NamedTuple):
+    """`holder.name = value`, of an object of a class in sight or of a library."""
+
+    target: cst.Attribute
+    holder: Instance
+    value: Value
 
 
 class AddedUp(NamedTuple):

@@ -86,3 +86,5 @@ class Summary:
     left: dict[str, Value] = field(default_factory=dict)
     kept: dict[str, Value] = field(default_factory=dict)  # the same, as the object keeps it
     moved_entries: tuple[MovedEntry, ...] = ()  # of its arguments, in place
+    rest: Parameter | None = None  # `*args`: what no other parameter takes
+    named_rest: Parameter | None = None  # `**kwargs`

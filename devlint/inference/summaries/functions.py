@@ -101,8 +101,11 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
         frame.constructing = outer.constructing and not _is_kept(function)
         frame.instance = outer.instance
     parameters = function.parameters = _bind_parameters(frame, function)
+    rest, named_rest = _bind_rest(frame, function)
     owners = unit.context.kept(Owners).functions
-    owners.update((p.variable, function) for p in parameters if p.variable is not None)
+    for each in (*parameters, rest, named_rest):
+        if each is not None and each.variable is not None:
+            owners[each.variable] = function
     signature = contracts.signature_of(function)
     if signature:
         contract_places.apply(frame, signature, parameters)
@@ -155,6 +158,8 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
         object_state.left_by(frame),
         frame.outcome.kept,
         tuple(frame.outcome.moved_entries),
+        rest,
+        named_rest,
     )
 
 
@@ -234,20 +239,33 @@ def _bind_parameters(frame: Frame, function: Function) -> list[Parameter]:
         parameter = initial_value(frame, param, function, on_host, True, shared)
         found.append(parameter)
         frame.state.env[param.name.value] = parameter.value
-    if isinstance(params.star_arg, cst.Param):
-        name = params.star_arg.name.value
-        variable = Variable(name, VariableKind.INPUT, True)
-        origin = frame.origin(StepKind.PARAMETER, params.star_arg)
-        element = Tensor(None if on_host else variable, origin, 0, Evidence())
-        frame.state.env[name] = Sequence(None, element, "tuple")
-    if params.star_kwarg is not None:
-        name = params.star_kwarg.name.value
-        variable = Variable(name, VariableKind.INPUT, True)
-        origin = frame.origin(StepKind.PARAMETER, params.star_kwarg)
-        frame.state.env[name] = Mapping(
-            {}, Tensor(None if on_host else variable, origin, 0, Evidence())
-        )
     return found
+
+
+def _bind_rest(frame: Frame, function: Function) -> tuple[Parameter | None, Parameter | None]:
+    """`*args` and `**kwargs`: what no other parameter takes, of which each may be a tensor."""
+    params = function.node.params
+    star = params.star_arg if isinstance(params.star_arg, cst.Param) else None
+    rest, named = _rest(frame, function, star), _rest(frame, function, params.star_kwarg)
+    if rest is not None:
+        rest.value = Sequence(None, rest.value, "tuple")
+    if named is not None:
+        named.value = Mapping({}, named.value)
+    for each in (rest, named):
+        if each is not None:
+            frame.state.env[each.name] = each.value
+    return rest, named
+
+
+def _rest(frame: Frame, function: Function, param: cst.Param | None) -> Parameter | None:
+    """The parameter, with any one of what it takes for its value."""
+    if param is None:
+        return None
+    name = param.name.value
+    variable = Variable(name, VariableKind.INPUT, True)
+    origin = frame.origin(StepKind.PARAMETER, param)
+    place = None if works_on_host(function) else variable
+    return Parameter(name, variable, Tensor(place, origin, 0, Evidence()), None, True)
 
 
 def _result(frame: Frame) -> Value:

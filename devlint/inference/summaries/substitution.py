@@ -7,13 +7,21 @@ from functools import partial
 import libcst as cst
 
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
-from devlint.inference.domain.containers import Loader, Sequence
+from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import exclude
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import Site, Source, StepKind
 from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Unknown, Value, alternatives, possible
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Unknown,
+    Value,
+    alternatives,
+    possible,
+    union,
+)
 from devlint.inference.facts import MeetingKind
 from devlint.inference.interpreter import contract_checks, contract_places, contracts
 from devlint.inference.interpreter.conditions import asks_for_host
@@ -168,7 +176,37 @@ def _bind(
             frame.emit(ArgumentGiven(node, actual, actual_node, function, parameter.name))
         binding.put(parameter, actual, actual_node)
     binding.fall_back(rest)
+    _bind_rest(binding, summary, positional[index:], keywords, arguments.open)
     return binding
+
+
+def _bind_rest(
+    binding: Binding,
+    summary: Summary,
+    positional: list[tuple[Value, cst.CSTNode]],
+    keywords: dict[str, tuple[Value, cst.CSTNode]],
+    is_open: bool,
+) -> None:
+    """Hand what no other parameter takes to `*args` and `**kwargs`."""
+    rest, named = summary.rest, summary.named_rest
+    if rest is not None:
+        values = [value for value, _ in positional]
+        handed = (
+            Sequence(None, union(values), "tuple") if is_open else Sequence(values, None, "tuple")
+        )
+        binding.put(rest, handed, _only_node(binding, [node for _, node in positional]))
+    if named is not None:
+        known = {parameter.name for parameter in summary.parameters}
+        left = {key: pair for key, pair in keywords.items() if key not in known}
+        spread, _ = left.pop("**", (None, None))
+        entries = {key: value for key, (value, _) in left.items()}
+        nodes = [node for _, node in left.values()]
+        binding.put(named, Mapping(entries, spread), _only_node(binding, nodes))
+
+
+def _only_node(binding: Binding, nodes: list[cst.CSTNode]) -> cst.CSTNode:
+    """The argument that is meant, or the call where it is one of several."""
+    return nodes[0] if len(nodes) == 1 else binding.node
 
 
 def _check_pending(

@@ -14,6 +14,7 @@ Its modules:
     definitions: definitions of local names, and the reads that each reaches
     command_line: options that are numbers
     fallbacks: what a function takes for a parameter that is None
+    constructions: the calls of a name in a file, and what each hands in
     loops: the names that loops bind, and what they go through
     filled_lists: lists that the methods of a class fill, and hand to a constructor
     filled_parts: parts of values, and lists, that a function fills
