@@ -258,7 +258,8 @@ def test_an_installed_package_is_no_module_beside_the_file(name):
 
 def test_a_module_beside_the_file_that_does_not_bind_the_name_is_not_meant():
     """`from datasets import load_dataset` beside a `datasets.py` of the project's own."""
-    files = {**BESIDE, "pkg/use.py": "from base import arrange\nT = arrange(torch.zeros(3).cuda())\n"}
+    use = "from base import arrange\nT = arrange(torch.zeros(3).cuda())\n"
+    files = {**BESIDE, "pkg/use.py": use}
     assert revealed("from pkg.use import T\nreveal(T)", files) == ["cuda"]
 
 

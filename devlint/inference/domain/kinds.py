@@ -49,7 +49,7 @@ class Hints:
 class Evidence:
     """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
 
-    __slots__ = ("declared", "effects", "hints", "kind", "parents")
+    __slots__ = ("declared", "effects", "hints", "kind", "parents", "taken_from")
 
     def __init__(self, tensor: bool = False, parents: tuple[Evidence, ...] = ()) -> None:
         self.kind = Kind.TENSOR if tensor else Kind.UNKNOWN
@@ -57,6 +57,7 @@ class Evidence:
         self.effects = Effects()
         self.hints = Hints()
         self.parents = parents
+        self.taken_from: Evidence | None = None  # that of what a loop goes through
 
     def mark_tensor(self) -> None:
         self.hints.owner = False

@@ -32,6 +32,7 @@ from devlint.inference.domain.value import (
     choose,
     under,
 )
+from devlint.inference.models.elements import derive
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_places import replaced
 from devlint.inference.models.places import was_moved
@@ -138,6 +139,9 @@ def _tensor(binding: Binding, value: Tensor) -> Value:
             return under(actual, value.when)
         if type(actual) is Host or type(actual) is Const:
             return HOST
+    given = _given_batch(binding, value)
+    if given is not None:
+        return given
     place = value.place
     if type(place) is Variable:
         stand_in = binding.places.get(place)
@@ -219,6 +223,22 @@ def _batch_of(binding: Binding, loader: Value, batch: Tensor) -> Value:
     if type(loader) in (Loader, Instance):
         return binding.frame.interpreter.element_of(binding.frame, loader, binding.node)
     return batch
+
+
+def _given_batch(binding: Binding, value: Tensor) -> Tensor | None:
+    """A batch of what this call hands in, or a part of one, where the callee goes through what it
+    is given: `for batch in batches` of a DataLoader."""
+    whole = value.evidence.taken_from if value.evidence is not None else None
+    loader = binding.values.get(whole) if whole is not None else None
+    batch = loader.batch if type(loader) is Loader else None
+    if type(batch) is not Tensor or value.origin is None or value.evidence is None:
+        return None
+    if value.origin.kind is not StepKind.PARAMETER:
+        return None
+    part = derive(batch)
+    if part.evidence is not None:
+        part.evidence.hints.part = value.evidence.hints.part
+    return part
 
 
 def _rival(binding: Binding, value: Tensor) -> Tensor | None:
