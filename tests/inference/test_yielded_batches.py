@@ -166,3 +166,34 @@ def test_a_context_of_a_framework_leaves_the_model_where_it_is(around):
         net(torch.ones(3))
     """
     assert met(code) == ["input: torch.ones(3)@cpu net net@cuda certain"]
+
+
+OTHERS_MOVE = {
+    "faces.py": """
+        from torch.utils.data import Dataset
+
+        class Faces(Dataset):
+            def __getitem__(self, index):
+                return self.faces[index].cuda()
+        """
+}
+
+
+@pytest.mark.parametrize(
+    ("rows", "confidence"),
+    [
+        ("Rows(torch.ones(9, 3))", "certain"),  # in sight: it moves nothing
+        ("Rows(torch.ones(9, 3), collate_fn=pack)", "possible"),
+        ("Other(torch.ones(9, 3))", "possible"),
+        ("rows", "possible"),
+    ],
+)
+def test_rows_in_sight_are_on_the_host_whatever_other_data_sets_do(rows, confidence):
+    rows, comma, more = rows.partition(", coll")
+    loader = f"{rows}){comma}{more[:-1]}" if more else rows
+    code = f"""{IMPORTS}{_rows("row")}{NET}
+from elsewhere import Other, pack, rows
+batch = next(iter(DataLoader({loader})))
+net(batch)
+"""
+    assert met(code, OTHERS_MOVE) == [f"input: batch@cpu net net@cuda {confidence}"]

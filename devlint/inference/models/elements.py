@@ -30,6 +30,13 @@ from devlint.inference.syntax.text import dotted
 COLUMNS = "columns"
 
 
+class HostRows:
+    """The loaders of a run whose rows are in sight, and on the host."""
+
+    def __init__(self) -> None:
+        self.loaders: set[cst.CSTNode] = set()
+
+
 def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
     """What a DataLoader yields: tensors (or what holds them) on the host."""
     origin = Provenance(
