@@ -79,7 +79,7 @@ def move_of_unknown(
     wait_for_copies(frame, name, target, arguments)
     step = frame.origin(StepKind.MOVED, node)
     evidence = Evidence()
-    evidence.effects.moved = True
+    evidence.effects.move(frame.state.when)
     evidence.effects.unread = base is UNREAD
     path = module_alone(frame, node)
     if path:
