@@ -43,6 +43,29 @@ def test_what_is_computed_of_nothing_else_is_made_to_be_moved(line, factory):
 
 
 @pytest.mark.parametrize(
+    ("lines", "is_made"),
+    [
+        ("t = torch.arange(n) / rate", True),
+        ("t = torch.arange(n) * hop_length / rate", True),
+        ("t = torch.arange(n) / scale", False),  # perhaps one for each channel
+        ("t = torch.arange(n) / table", False),
+        ("t = torch.arange(n) / rate.exp()", False),
+        ("r = rate.unsqueeze(0)\n    t = torch.arange(n) / rate", False),  # shown to be a tensor
+        ("rate = torch.tensor(rate)\n    t = torch.arange(n) / rate", False),
+    ],
+)
+def test_what_it_meets_on_the_host_is_a_number_by_its_name(lines, is_made):
+    facts = given(f"""
+def f(x: torch.Tensor, n, rate, hop_length, scale, table):
+    {lines}
+    t = t.to(x.device)
+    return t + x
+""")
+    found = [code(m.creation.node) for m in facts.moves if m.creation is not None]
+    assert found == (["torch.arange(n)"] if is_made else [])
+
+
+@pytest.mark.parametrize(
     "line",
     [
         "return (torch.ones(n) * scale).to(device)",  # perhaps a tensor, on the host

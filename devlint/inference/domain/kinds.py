@@ -6,6 +6,9 @@ import enum
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
+
+MAX_WAYS = 8  # on which a function moves one value
 MAX_ANCESTORS = 64  # that one question after a value's evidence goes back to
 
 
@@ -23,6 +26,7 @@ class Effects:
     """What the code does with a value."""
 
     moved: bool = False  # somewhere, by the function itself
+    ways: tuple[PathCondition, ...] = ()  # on which it does so
     in_place: bool = False  # moved as modules are: `x.to(device)` alone
     handed: bool = False  # to a callee out of sight, which may move it if it is a module
     tested: bool = False  # whether there is any of it: `if rates:`
@@ -32,6 +36,11 @@ class Effects:
     # class: an object of a class out of sight.
     foreign: bool = False
     unread: bool = False  # it is an object of a class of the project's own that was not read
+
+    def move(self, when: PathCondition) -> None:
+        self.moved = True
+        if when not in self.ways:
+            self.ways = (*self.ways, when) if len(self.ways) < MAX_WAYS else (ALWAYS,)
 
 
 @dataclass(slots=True, eq=False)
@@ -49,7 +58,7 @@ class Hints:
 class Evidence:
     """Whether a value of unknown type is a tensor: shown by how it is used, here or later on."""
 
-    __slots__ = ("declared", "effects", "hints", "kind", "parents")
+    __slots__ = ("declared", "effects", "hints", "kind", "parents", "taken_from")
 
     def __init__(self, tensor: bool = False, parents: tuple[Evidence, ...] = ()) -> None:
         self.kind = Kind.TENSOR if tensor else Kind.UNKNOWN
@@ -57,6 +66,7 @@ class Evidence:
         self.effects = Effects()
         self.hints = Hints()
         self.parents = parents
+        self.taken_from: Evidence | None = None  # that of what a loop goes through
 
     def mark_tensor(self) -> None:
         self.hints.owner = False

@@ -16,8 +16,8 @@ from devlint.inference.models import library_objects
 from devlint.inference.models.elements import (
     COLUMNS,
     batch,
-    derive,
     names_loader,
+    taken,
     without_a_dimension,
 )
 from devlint.inference.models.modules import member, parameter_in
@@ -70,9 +70,7 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
             yielded = batch(frame, node)
             yielded.evidence = Evidence(parents=(value.evidence,))  # a caller may know better
             return yielded
-        part = derive(value)
-        part.traits = without_a_dimension(value)
-        return part
+        return taken(value)
     if type(value) is Loader:
         return value.batch
     if type(value) in (Host, Const, Mapping):

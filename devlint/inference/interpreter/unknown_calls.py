@@ -79,7 +79,7 @@ def move_of_unknown(
     wait_for_copies(frame, name, target, arguments)
     step = frame.origin(StepKind.MOVED, node)
     evidence = Evidence()
-    evidence.effects.moved = True
+    evidence.effects.move(frame.state.when)
     evidence.effects.unread = base is UNREAD
     path = module_alone(frame, node)
     if path:
@@ -136,6 +136,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     output = meet(frame, node, name, operands, True, MeetingKind.CALLEE, indirect=True)
     if type(output) is Tensor and is_module:
         output = elements.output(output)
+    if type(output) is Tensor and type(callee) is Tensor and output.origin is not None:
+        output.origin.called = callee.evidence if output.origin.node is node else None
     return gradients.after_unknown(frame, node, output)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Loader, Sequence
 from devlint.inference.domain.host import NONE, Const
 from devlint.inference.domain.kinds import Evidence
@@ -14,7 +15,7 @@ from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import COLLATED, PAGEABLE, PINNED, Tensor
 from devlint.inference.domain.value import PLACED, UNKNOWN, Value
-from devlint.inference.models.elements import batch
+from devlint.inference.models.elements import HostRows, batch
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.places import on_accelerator
@@ -31,6 +32,8 @@ def load_batches(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     columns = _moved_columns(frame, node, arguments)
     if columns is not None:
         return Loader(columns)
+    if _has_rows_of_host(arguments):
+        frame.unit.context.kept(HostRows).loaders.add(node)
     pinned = arguments.keywords.get("pin_memory")
     held = pinned[0] if pinned is not None else None
     yielded = batch(frame, node)
@@ -41,6 +44,21 @@ def load_batches(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     if _is_collated(frame, arguments):
         yielded.traits |= COLLATED
     return Loader(yielded)
+
+
+def _has_rows_of_host(arguments: Arguments) -> bool:
+    """A data set of the project moves nothing, and was given nothing from elsewhere."""
+    dataset = arguments.get(0, "dataset")
+    info = dataset.info if type(dataset) is Instance else None
+    if info is None or info.method("__getitem__") is None or "collate_fn" in arguments.keywords:
+        return False
+    lineage = info.lineage()
+    if any(holds("any-move-in-text", each.text) for each in lineage):
+        return False
+    is_bare = all(base.rpartition(".")[2] == "Dataset" for base in info.library_bases)
+    given = dataset.given.values() if type(dataset) is Instance and dataset.given else ()
+    held = [tensor for tensor in given if tensor.evidence is None or tensor.evidence.is_tensor]
+    return is_bare and all(tensor.place == CPU for tensor in held)
 
 
 def _is_collated(frame: Frame, arguments: Arguments) -> bool:

@@ -30,6 +30,13 @@ from devlint.inference.syntax.text import dotted
 COLUMNS = "columns"
 
 
+class HostRows:
+    """The loaders of a run whose rows are in sight, and on the host."""
+
+    def __init__(self) -> None:
+        self.loaders: set[cst.CSTNode] = set()
+
+
 def batch(frame: Frame, node: cst.CSTNode) -> Tensor:
     """What a DataLoader yields: tensors (or what holds them) on the host."""
     origin = Provenance(
@@ -86,7 +93,17 @@ def derive(tensor: Tensor) -> Tensor:
     if tensor.evidence is None:
         return tensor
     evidence = Evidence(tensor.evidence.is_tensor)
+    evidence.taken_from = tensor.evidence.taken_from
     return Tensor(tensor.place, tensor.origin, tensor.traits & ~(SCALAR | SHAPED), evidence)
+
+
+def taken(iterable: Tensor) -> Tensor:
+    """What a loop takes out of what may be a tensor: whoever hands that in may know better."""
+    part = derive(iterable)
+    part.traits = without_a_dimension(iterable)
+    if part.evidence is not None:
+        part.evidence.taken_from = part.evidence.taken_from or iterable.evidence
+    return part
 
 
 def output(tensor: Tensor) -> Tensor:

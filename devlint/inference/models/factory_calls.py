@@ -62,7 +62,7 @@ def _made(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Argum
             for tensor in tensors_in(value):
                 frame.emit(PlaceSettled(tensor))
                 if tensor.evidence is not None:
-                    tensor.evidence.effects.moved = True
+                    tensor.evidence.effects.move(frame.state.when)
     made = factory_result(frame, node, last, device, device_node, arguments)
     if known.result is Result.LIKE and made.origin is not None:
         likened = [t for value, _ in operands_of(known, arguments)[:1] for t in tensors_in(value)]

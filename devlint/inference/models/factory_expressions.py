@@ -10,9 +10,11 @@ from functools import partial
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.host import Const, External, Host
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import alternatives
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Assigned, Frame
 from devlint.inference.program.units import Unit
@@ -106,7 +108,9 @@ def is_number(frame: Frame, node: cst.CSTNode) -> bool:
             return True
         if function is not None and function.says("counted-name", path):
             return True
-        return all(map(is_host, alternatives(frame.eval(node))))
+        is_called_one = holds("one-number-name", path.rpartition(".")[2])
+        held = alternatives(frame.eval(node))
+        return all(is_host(v) or (is_called_one and _may_be_number(v)) for v in held)
     if isinstance(node, cst.Call):
         path, _, last = dotted(node.func).rpartition(".")
         return last in SIZES if path not in ("", "math") else path == "math" or last in _COUNTS
@@ -120,6 +124,14 @@ def is_host(value: object) -> bool:
     if type(value) is Tensor:
         return value.evidence is not None and value.evidence.is_host
     return type(value) in (Const, Host, External)
+
+
+def _may_be_number(value: Value) -> bool:
+    """Handed in, and not shown to be a tensor: beside a tensor of the host it would be one of the
+    host, too."""
+    if type(value) is not Tensor or value.evidence is None or value.origin is None:
+        return False
+    return value.origin.root.kind is StepKind.PARAMETER and not value.evidence.is_tensor
 
 
 # The generator, or the host's own memory, is what the numbers come from.

@@ -32,6 +32,7 @@ from devlint.inference.domain.value import (
     choose,
     under,
 )
+from devlint.inference.models.elements import derive
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.module_places import replaced
 from devlint.inference.models.places import was_moved
@@ -39,6 +40,7 @@ from devlint.inference.models.unification.exemptions import joins
 from devlint.inference.program.assumption_sites import guessed_step
 from devlint.inference.program.values import Instance, self_of
 from devlint.inference.summaries.arguments import Binding
+from devlint.inference.summaries.called_parameters import keeps_place
 from devlint.inference.syntax.text import code
 
 
@@ -138,6 +140,9 @@ def _tensor(binding: Binding, value: Tensor) -> Value:
             return under(actual, value.when)
         if type(actual) is Host or type(actual) is Const:
             return HOST
+    given = _given_batch(binding, value)
+    if given is not None:
+        return given
     place = value.place
     if type(place) is Variable:
         stand_in = binding.places.get(place)
@@ -170,10 +175,18 @@ def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Ten
     """A tensor whose place is a parameter's: it is where this call's argument is."""
     origin = _computed(binding, stand_in)
     origin.when = both(origin.when, value.when)
+    is_settled = False
     if value.traits & INDIRECT and value.origin is not None:
         origin.within = guessed_step(binding.frame, value.origin)
+        keeps = keeps_place(binding, origin.within, stand_in)
+        if keeps is False:
+            return Tensor(None, origin, 0, Evidence())
+        is_settled = keeps is True
     is_device = place.kind is VariableKind.DEVICE
     traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
+    if is_settled:
+        origin.within = None
+        traits &= ~INDIRECT | stand_in.traits
     if value.traits & SHAPED:
         traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
     # What the callee moves to the device that it is given is meant to be there, also where that is
@@ -219,6 +232,22 @@ def _batch_of(binding: Binding, loader: Value, batch: Tensor) -> Value:
     if type(loader) in (Loader, Instance):
         return binding.frame.interpreter.element_of(binding.frame, loader, binding.node)
     return batch
+
+
+def _given_batch(binding: Binding, value: Tensor) -> Tensor | None:
+    """A batch of what this call hands in, or a part of one, where the callee goes through what it
+    is given: `for batch in batches` of a DataLoader."""
+    whole = value.evidence.taken_from if value.evidence is not None else None
+    loader = binding.values.get(whole) if whole is not None else None
+    batch = loader.batch if type(loader) is Loader else None
+    if type(batch) is not Tensor or value.origin is None or value.evidence is None:
+        return None
+    if value.origin.kind is not StepKind.PARAMETER:
+        return None
+    part = derive(batch)
+    if part.evidence is not None:
+        part.evidence.hints.part = value.evidence.hints.part
+    return part
 
 
 def _rival(binding: Binding, value: Tensor) -> Tensor | None:

@@ -49,6 +49,7 @@ from devlint.inference.summaries import declared_arguments, object_state
 from devlint.inference.summaries.arguments import ArgumentsBound, Binding, CallBound
 from devlint.inference.summaries.call_conditions import chosen, facts_of, own_facts
 from devlint.inference.summaries.callee_values import odd_branches, substitute
+from devlint.inference.summaries.moved_parameters import moves
 from devlint.inference.syntax.text import every, shorten
 
 
@@ -215,7 +216,7 @@ def _check_pending(
     """Two operands that the callee brings together, with what this call hands in: they can't meet,
     or that is for this function's callers to say."""
     called = pending.called
-    if _moves(pending.left) or _moves(pending.right):
+    if moves(pending, pending.left) or moves(pending, pending.right):
         return
     if called is not None:
         handed = binding.handed_in(called)
@@ -462,11 +463,6 @@ def _operands(inside: Tensor, binding: Binding) -> list[Tensor]:
         t.with_place(CPU, t.origin, add=DEFAULT) if t.place == CPU and not was_moved(t) else t
         for t in found
     ]
-
-
-def _moves(tensor: Tensor) -> bool:
-    """The callee moves this parameter itself on some path."""
-    return tensor.evidence is not None and tensor.evidence.effects.moved
 
 
 def call_name(node: cst.CSTNode) -> cst.CSTNode:

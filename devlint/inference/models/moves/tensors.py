@@ -95,7 +95,7 @@ def move_of_tensor(
     if not discarded:
         keep_goal(frame, tensor, place)
     if evidence is not None:
-        evidence.effects.moved = True
+        evidence.effects.move(frame.state.when)
         evidence = Evidence(parents=(evidence,))
     note.result = Tensor(place, step, traits, evidence)
     return note.result

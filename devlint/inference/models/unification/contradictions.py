@@ -15,6 +15,7 @@ from devlint.inference.domain.path_conditions import exclude
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import LOADED, MAYBE_SCALAR, Tensor
+from devlint.inference.models.elements import HostRows
 from devlint.inference.models.factories import FROM_HOST
 from devlint.inference.models.unification.exemptions import (
     has_dimensions,
@@ -119,6 +120,8 @@ def _loaded_on_host(frame: Frame, *tensors: Tensor) -> Iterator[Assumption]:
     for tensor in tensors:
         root = tensor.origin.root if tensor.origin is not None else None
         if root is None or root.kind is not StepKind.LOADED or not is_on_cpu(tensor):
+            continue
+        if root.node in frame.unit.context.kept(HostRows).loaders:
             continue
         if tensor.traits & LOADED and importer is not None and importer.moves_data():
             message = "{} is of none of the project's data sets that move what they hold"
