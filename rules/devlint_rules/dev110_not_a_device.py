@@ -124,7 +124,7 @@ def _advice(fact: MistakenDevice) -> str:
     node, paths = fact.site.node, list[str]()
     if isinstance(node, cst.Comparison) and len(node.comparisons) == 1:
         sides = (node.left, node.comparisons[0].comparator)
-        paths = [text_of(side) for side in sides if is_path(text_of(side))]
+        paths = [text_of(side) for side in sides if _is_subject(side)]
     unequal = fact.mistake is Mistake.ALWAYS_UNEQUAL
     kind = named[1] if named is not None else "cpu" if unequal else "cuda"
     advice = _ADVICE_ASSUMED.get(fact.mistake) if fact.inferred else None
@@ -134,6 +134,12 @@ def _advice(fact: MistakenDevice) -> str:
         other=f"{paths[1]}.type" if len(paths) > 1 else f'"{fact.callee}"',
         text=fact.text,
     )
+
+
+def _is_subject(side: cst.BaseExpression) -> bool:
+    """`device`, `self.device`, `next(model.parameters()).device`."""
+    is_place = isinstance(side, cst.Attribute) and side.attr.value == "device"
+    return is_place or is_path(text_of(side))
 
 
 def _taken_for_device(fact: MistakenDevice) -> Assumptions:

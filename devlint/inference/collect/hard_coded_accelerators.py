@@ -149,7 +149,7 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
             frame, node, arguments.positional[0] if arguments.positional else None
         )
     elif holds("legacy-tensor-type", name):
-        legacy_types.of_constructor(frame, node, name, arguments)
+        legacy_types.of_call(frame, node, name, arguments)
     elif name.startswith("torch.cuda.") and name[11:] in _RAISING:
         given = arguments.node(0, "device")
         if name == "torch.cuda.device" and invalid_devices.asked_for_its_card(given) is not None:

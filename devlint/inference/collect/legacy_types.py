@@ -67,21 +67,31 @@ def _moves(subject: Tensor | None, name: str) -> bool:
     return isinstance(place, Device) and place.is_accelerator is not to_cuda
 
 
-def of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
-    """`torch.LongTensor([…], device=d)` refuses every device but its own, and so does `LongTensor`
-    that the file imports. A variable is a type that somebody chose: `kind(3)`."""
-    device = arguments.keywords.get("device")
-    refused = False
-    if device is not None and ".cuda." not in name:
-        refused = not frame.unit.feeds_host and may_be_accelerator(place_of(frame, device[0]))
-    if type(node.func) is cst.Name and not (
-        node.func.value in frame.unit.kept(_Imported).names
-        or (refused and type(frame.lookup(node.func.value)) is External)
+def of_call(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
+    """`torch.LongTensor([…])`, or `LongTensor` that the file imports. A variable is a type that
+    somebody chose, `kind(3)`, of which only the device that it refuses is said."""
+    func = node.func
+    if (
+        not isinstance(func, cst.Name)
+        or func.value in frame.unit.kept(_Imported).names
+        or (_refuses(frame, name, arguments) and type(frame.lookup(func.value)) is External)
     ):
-        return
+        of_constructor(frame, node, name, arguments)
+
+
+def of_constructor(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
+    """`torch.LongTensor([…], device=d)` refuses every device but its own."""
+    refused = _refuses(frame, name, arguments)
     if refused or name != "torch.Tensor":
         noted = note(frame, node, "legacy-type")
         noted.refused, noted.type_name = refused, name
+
+
+def _refuses(frame: Frame, name: str, arguments: Arguments) -> bool:
+    device = arguments.keywords.get("device")
+    if device is None or ".cuda." in name or frame.unit.feeds_host:
+        return False
+    return may_be_accelerator(place_of(frame, device[0]))
 
 
 class _Imported:
