@@ -1,7 +1,7 @@
 """A parameter that is called: whoever hands in a module hands in what is where its inputs are."""
 
 import pytest
-from given import given, host_reads, met
+from given import met
 
 NET = """
     from torch.utils.data import DataLoader
@@ -248,51 +248,3 @@ def test_what_is_called_with_the_parts_of_an_input_gives_what_is_there(given, co
         return score({given}) - torch.tensor([1.0, 2.0])
     """
     assert bool(shown(code)) is contradicts
-
-
-HANDED = """
-    def apply(rows, split):
-        return split(rows)
-
-    def twice(rows, split):
-        return apply(apply(rows, split), split)
-
-    def to_host(rows):
-        return rows.cpu()
-
-    def doubled(rows):
-        return rows * 2
-
-    class Kept:
-        def __init__(self, split):
-            self.split = split
-
-        def apply(self, rows):
-            return self.split(rows)
-
-    net, layer, rows = Net().to(device), nn.Linear(3, 3).to(device), torch.zeros(4, 3).to(device)
-    print({call}.detach().numpy())
-"""
-
-
-@pytest.mark.parametrize(
-    ("call", "count"),
-    [
-        ("apply(rows, layer)", 1),
-        ("apply(rows, net)", 1),
-        ("apply(split=layer, rows=rows)", 1),
-        ("apply(rows, nn.ReLU())", 1),
-        ("apply(rows, nn.DataParallel(layer))", 1),
-        ("apply(rows, torch.relu)", 1),
-        ("apply(rows, doubled)", 1),
-        ("twice(rows, layer)", 1),
-        ("Kept(layer).apply(rows)", 1),
-        ("apply(rows, to_host)", 0),
-        ("apply(rows, lambda rows: rows.cpu())", 0),
-        ("apply(rows, tokenize)", 0),  # out of sight
-        ("apply(rows.cpu(), nn.ReLU())", 0),
-    ],
-)
-def test_what_is_called_gives_what_it_is_handed_in_for(call, count):
-    reads = host_reads(given(PLAIN + HANDED.format(call=call)))
-    assert [read.rpartition(" of ")[0] for read in reads] == [".numpy()"] * count

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
-from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.value import Value
@@ -63,7 +62,6 @@ class Provenance:
         "_root",
         "assumed",
         "before",
-        "called",
         "handed",
         "kind",
         "mended",
@@ -107,8 +105,6 @@ class Provenance:
         self.takes_device = False
         # Of a call of a function in sight: the call out of sight in it that its result comes from.
         self.within: Provenance | None = None
-        # Of a call of a parameter: the evidence of that.
-        self.called: Evidence | None = None
         self.when: PathCondition = ALWAYS if parent is None else parent.when
         self.assumed: PathCondition = ALWAYS if parent is None else parent.assumed
 
@@ -129,7 +125,7 @@ class Provenance:
         """The same step, of a value that comes about under this condition."""
         step = Provenance(self.kind, self.node, self.source, self.parent, self.note, self.before)
         step.rival, step.mended, step.mixes = self.rival, self.mended, self.mixes
-        step.handed, step.takes_device, step.called = self.handed, self.takes_device, self.called
+        step.handed, step.takes_device = self.handed, self.takes_device
         step.when, step.assumed, step.within = when, self.assumed, self.within
         return step
 

@@ -136,8 +136,6 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     output = meet(frame, node, name, operands, True, MeetingKind.CALLEE, indirect=True)
     if type(output) is Tensor and is_module:
         output = elements.output(output)
-    if type(output) is Tensor and type(callee) is Tensor and output.origin is not None:
-        output.origin.called = callee.evidence if output.origin.node is node else None
     return gradients.after_unknown(frame, node, output)
 
 

@@ -40,7 +40,6 @@ from devlint.inference.models.unification.exemptions import joins
 from devlint.inference.program.assumption_sites import guessed_step
 from devlint.inference.program.values import Instance, self_of
 from devlint.inference.summaries.arguments import Binding
-from devlint.inference.summaries.called_parameters import keeps_place
 from devlint.inference.syntax.text import code
 
 
@@ -175,18 +174,10 @@ def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Ten
     """A tensor whose place is a parameter's: it is where this call's argument is."""
     origin = _computed(binding, stand_in)
     origin.when = both(origin.when, value.when)
-    is_settled = False
     if value.traits & INDIRECT and value.origin is not None:
         origin.within = guessed_step(binding.frame, value.origin)
-        keeps = keeps_place(binding, origin.within, stand_in)
-        if keeps is False:
-            return Tensor(None, origin, 0, Evidence())
-        is_settled = keeps is True
     is_device = place.kind is VariableKind.DEVICE
     traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
-    if is_settled:
-        origin.within = None
-        traits &= ~INDIRECT | stand_in.traits
     if value.traits & SHAPED:
         traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
     # What the callee moves to the device that it is given is meant to be there, also where that is
