@@ -73,6 +73,7 @@ from devlint.inference.program.events import (
     FunctionLeft,
     FunctionReturns,
     HandedOver,
+    HostDemanded,
     HostNeeds,
     HostReads,
     HostWaits,
@@ -189,6 +190,7 @@ _tell(
 _tell(Formatted, timings.waits, stream_races.waits, forbidden_waits.waits, syncs.formatted)
 _tell(NumberTaken, timings.waits, stream_races.waits, forbidden_waits.waits, syncs.of_number)
 _tell(HostReads, timings.waits, stream_races.waits, forbidden_waits.waits, syncs.read_by_host)
+_tell(HostDemanded, syncs.read_by_host)
 _tell(HostNeeds, syncs.host_needs)
 _tell(TensorRead, syncs.late_read)
 _tell(ArrayTaken, undetached_reads.read)

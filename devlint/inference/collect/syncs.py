@@ -32,6 +32,7 @@ from devlint.inference.program.constructors import is_being_made
 from devlint.inference.program.device_awareness import is_for_host, works_on_device
 from devlint.inference.program.events import (
     Formatted,
+    HostDemanded,
     HostNeeds,
     HostReadNote,
     HostReads,
@@ -229,8 +230,9 @@ def _is_of_reduced(frame: Frame, node: cst.CSTNode) -> bool:
     return False
 
 
-def read_by_host(frame: Frame, event: HostReads) -> None:
-    """Something that reads host memory gets a value: it fails if that is on an accelerator."""
+def read_by_host(frame: Frame, event: HostReads | HostDemanded) -> None:
+    """Something that reads host memory, or demands that it is of the host, gets a value: it fails
+    if that is on an accelerator."""
     node, sink, value, value_node = event
     found = [
         tensor
@@ -244,7 +246,7 @@ def read_by_host(frame: Frame, event: HostReads) -> None:
         host_needs(frame, HostNeeds(tensor))
         if records:
             continue
-        if tensor.traits & COPYING:
+        if tensor.traits & COPYING and type(event) is HostReads:
             late_read(frame, TensorRead(node, tensor, value_node))
         if on_accelerator(tensor) < 0 or is_being_made(frame, tensor):
             continue

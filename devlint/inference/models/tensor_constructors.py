@@ -25,12 +25,12 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import UNKNOWN, Value, cases, choose
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, cases, choose
 from devlint.inference.models.devices import LEGACY_TYPES, place_of
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.moves.targets import chosen
-from devlint.inference.program.events import HostWaits, TensorMade
+from devlint.inference.program.events import HostDemanded, HostWaits, TensorMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.traffic import HostInputs
@@ -92,12 +92,15 @@ def _load(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return Tensor(place, origin, LOADED if place == CPU else 0, Evidence())
 
 
-def _typed(place: Placement, general: bool = False) -> Handler:
+def _typed(place: Placement, name: str) -> Handler:
     """`torch.FloatTensor(…)`, `torch.cuda.FloatTensor(…)`; and, of the default type whatever that
     is, `torch.Tensor(…)`."""
+    general = name == "torch.Tensor"
 
     def make(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         first = arguments.positional[0][0] if arguments.positional else None
+        if place == CPU and not general:
+            _demand_host(frame, node, name, arguments)
         if type(first) is Sequence:
             for tensor in tensors_in(first)[:1]:
                 if tensor.is_sure:
@@ -125,6 +128,19 @@ def _typed(place: Placement, general: bool = False) -> Handler:
         return made
 
     return make
+
+
+def _demand_host(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> None:
+    """`torch.LongTensor(t)`, of one tensor, gives that very tensor if it is of its type, which is
+    one of the host, and refuses every other: `legacy_tensor_generic_ctor_new` in PyTorch's
+    `torch/csrc/utils/tensor_new.cpp` checks `other.options().type_equal(options)`, but not for
+    `torch.Tensor(t)` (`BASE_CTOR`). Of a list of tensors it reads the numbers."""
+    if len(arguments.positional) != 1 or arguments.keywords or arguments.open:
+        return
+    value, given = arguments.positional[0]
+    own = alternatives(value)
+    if any(type(each) is Tensor for each in own) and all(type(v) is not Sequence for v in own):
+        frame.emit(HostDemanded(node, name, value, given))
 
 
 def _has_no_elements(first: Value | None, arguments: Arguments) -> bool:
@@ -185,5 +201,6 @@ TENSOR_CONSTRUCTORS: dict[str, Handler] = {
 
 
 for _name in (*LEGACY_TYPES, ""):
-    TENSOR_CONSTRUCTORS[f"torch.{_name}Tensor"] = _typed(CPU, general=not _name)
-    TENSOR_CONSTRUCTORS[f"torch.cuda.{_name}Tensor"] = _typed(CUDA)
+    for _module, _place in (("torch", CPU), ("torch.cuda", CUDA)):
+        _type = f"{_module}.{_name}Tensor"
+        TENSOR_CONSTRUCTORS[_type] = _typed(_place, _type)

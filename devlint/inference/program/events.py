@@ -189,6 +189,15 @@ class HostReads(NamedTuple):
     value_node: cst.CSTNode
 
 
+class HostDemanded(NamedTuple):
+    """A legacy constructor gets a value, and refuses it if that is a tensor from elsewhere."""
+
+    node: cst.CSTNode
+    call: str  # its whole name: `torch.LongTensor`
+    value: Value
+    value_node: cst.CSTNode
+
+
 # The host works with a value: if that is on a device, it waits.
 HostUse = HostWaits | Tested | Formatted | NumberTaken | HostReads
 

@@ -28,7 +28,12 @@ def meaning(node: cst.CSTNode, name: str = "") -> tuple[str, str] | None:
     if not name and isinstance(node, cst.SimpleString):
         value = node.evaluated_value
         name = value if isinstance(value, str) else ""
-    prefix, _, kind = (name or text_of(node)).rpartition(".")
+    return kind_of(name or text_of(node))
+
+
+def kind_of(name: str) -> tuple[str, str] | None:
+    """Device and dtype of the legacy type of this whole name."""
+    prefix, _, kind = name.rpartition(".")
     devices = {"torch": "cpu", "torch.cuda": "cuda"}
     if kind not in _DTYPES or prefix not in devices:
         return None
