@@ -74,6 +74,15 @@ def _of_pins(facts: Facts, mentions: list[Mention]) -> Claim:
     )
 
 
+def _advice(mention: Mention) -> str:
+    if "data_parallel(" in mention.text:
+        return "`nn.DataParallel(…)`, the class, calls the module itself where there is none"
+    return (
+        "ask first (`if torch.cuda.is_available():`), or use `torch.accelerator`, which "
+        "serves whatever is there"
+    )
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for mentions in _causes(facts):
         if mentions[0].kind == "pin":
@@ -87,10 +96,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             Severity.WARNING,
             confidence_of(assumed),
             f"`{first.text}` raises where the backend is not there{more}",
-            advice=(
-                "ask first (`if torch.cuda.is_available():`), or use `torch.accelerator`, which "
-                "serves whatever is there"
-            ),
+            advice=_advice(first),
             trace=twins(others),
             assumptions=assumed,
         )
@@ -123,6 +129,9 @@ RULE = Rule(
 Reports calls such as `torch.cuda.synchronize()`, `torch.cuda.current_device()`,
 `torch.cuda.get_device_name()` and `torch.cuda.Event()` that no condition on availability guards.
 Calls that do nothing without CUDA (`manual_seed_all`, `empty_cache`) are no finding.
+
+Reports `torch.nn.parallel.data_parallel(module, inputs)`, the function, which raises where there is
+no accelerator: `device type could not be determined`.
 
 Reports `torch.empty(n, pin_memory=True)`, of any factory, and `x.pin_memory()` alike.
 

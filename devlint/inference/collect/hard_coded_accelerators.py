@@ -53,6 +53,11 @@ _RAISING = frozenset(
     | {"can_device_access_peer", "set_per_process_memory_fraction", "current_blas_handle"}
     | {"get_sync_debug_mode", "set_sync_debug_mode", "cudart", "utilization", "device"}
 )
+# The function raises, "device type could not be determined", where the class `DataParallel` merely
+# calls the module: `torch/nn/parallel/data_parallel.py` of PyTorch.
+_SPREADING = frozenset(
+    {"torch.nn.parallel.data_parallel", "torch.nn.parallel.data_parallel.data_parallel"}
+)
 
 
 def of_call(frame: Frame, event: Called) -> None:
@@ -150,6 +155,8 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
         )
     elif holds("legacy-tensor-type", name):
         legacy_types.of_call(frame, node, name, arguments)
+    elif name in _SPREADING:
+        note(frame, node, "backend")
     elif name.startswith("torch.cuda.") and name[11:] in _RAISING:
         given = arguments.node(0, "device")
         if name == "torch.cuda.device" and invalid_devices.asked_for_its_card(given) is not None:
