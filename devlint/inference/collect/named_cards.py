@@ -145,14 +145,19 @@ def of_choice(frame: Frame, event: Chosen) -> None:
 
 
 def _of_follower(frame: Frame, node: cst.IfExp) -> None:
-    """`torch.device("cuda") if x.is_cuda else torch.device("cpu")`: where `x` is, on one card."""
+    """`torch.device("cuda") if x.is_cuda else torch.device("cpu")`: where `x` is, on one card.
+    So is `rows[0].is_cuda`, of a tensor that something named holds."""
     test = node.test
-    if not isinstance(test, cst.Attribute) or test.attr.value != "is_cuda" or not dotted(test):
+    if not isinstance(test, cst.Attribute) or test.attr.value != "is_cuda":
+        return
+    asked = test.value
+    holder = asked.value if isinstance(asked, cst.Subscript) else asked
+    if not dotted(holder):
         return
     kind = _is_current_card(node.body)
     if kind and not _is_current_card(node.orelse):
         frame.unit.kept(Mentions).notes.pop(node.body, None)
-        note(frame, node, kind, bare=True).follows = dotted(test.value)
+        note(frame, node, kind, bare=True).follows = shorten(asked)
 
 
 def _is_current_card(node: cst.BaseExpression) -> str:
