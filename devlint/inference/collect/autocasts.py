@@ -177,17 +177,36 @@ def settle(unit: Unit) -> None:
     unit.facts.mistaken_autocasts += seen.mistakes.values()
     if not seen.kinds:
         return
+    kept = _kept(unit)
     for block in every(unit.tree, cst.With):
         for item in block.items:
-            if isinstance(item.item, cst.Call) and item.item in seen.kinds:
-                kind, function = seen.kinds[item.item]
-                found = _elsewhere(unit, block, item.item, kind, function)
+            entered = kept.get(item.item, item.item)
+            if isinstance(entered, cst.Call) and entered in seen.kinds:
+                kind, function = seen.kinds[entered]
+                found = _elsewhere(unit, block, entered, kind, function)
                 if found is not None:
                     unit.facts.autocasts_elsewhere.append(
-                        AutocastElsewhere(
-                            Site(unit.source, item.item), kind, found.name, found.place
-                        )
+                        AutocastElsewhere(Site(unit.source, entered), kind, found.name, found.place)
                     )
+
+
+def _kept(unit: Unit) -> dict[cst.BaseExpression, cst.Call]:
+    """`cast = torch.autocast("cuda")`, and then `with cast:`: the autocast that each name in the
+    head of a `with` holds, where its function binds it once."""
+    found: dict[cst.BaseExpression, cst.Call] = {}
+    functions = {function for _, function in unit.kept(_Seen).kinds.values()}
+    for function in functions - {None}:
+        assert function is not None
+        bound: dict[str, list[cst.BaseExpression]] = {}
+        for assign in every(function.node.body, cst.Assign):
+            for target in assign.targets:
+                bound.setdefault(dotted(target.target), []).append(assign.value)
+        for block in every(function.node.body, cst.With):
+            for item in block.items:
+                values = bound.get(item.item.value, []) if isinstance(item.item, cst.Name) else []
+                if len(values) == 1 and isinstance(values[0], cst.Call):
+                    found[item.item] = values[0]
+    return found
 
 
 def _elsewhere(
