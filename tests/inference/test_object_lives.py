@@ -114,3 +114,69 @@ def test_what_another_object_holds_under_the_name_is_another(use):
 
 def test_what_is_moved_from_outside_is_fed_where_it_was_moved_to():
     assert met(voice(NOTHING, "mel.cuda()", OUTSIDE[0])) == []
+
+
+APP = """
+class App:
+    def __init__(self):
+        self.model = nn.Linear(3, 3)
+        {rest}
+
+    def one(self, image):
+        {moves}
+        return self.model(image.cuda())
+
+    def many(self, image):
+        return self.model(image.cuda())
+"""
+ANEW = 'self.model = self.model.to("cuda")'
+IN_PLACE = "self.model.cuda()"
+
+
+def app(moves: str = ANEW, rest: str = "pass", use: str = "") -> str:
+    return APP.format(moves=moves, rest=rest) + use
+
+
+@pytest.mark.parametrize("moves", [ANEW, IN_PLACE, f"if torch.cuda.is_available(): {ANEW}"])
+def test_a_public_method_is_called_straight_after_the_constructor(moves):
+    (found,) = met(app(moves))
+    assert found.startswith("input: self.model@cpu self.model image.cuda()@cuda likely")
+
+
+def test_what_a_public_method_calls_is_called_then_too():
+    code = app(use="    def _run(self, x):\n        return self.model(x.cuda())\n")
+    assert (
+        len(
+            met(
+                code.replace(
+                    "return self.model(image.cuda())\n    def _",
+                    "return self._run(image)\n    def _",
+                )
+            )
+        )
+        == 1
+    )
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        # a method that is meant to come first: by its name, or since the module learns there
+        app().replace("def one", "def to_cuda"),
+        app(f"{ANEW}; self.loss(image).backward()"),
+        app(IN_PLACE).replace("return self.model(image.cuda())", "return self", 1),
+        # it is called first, by code in sight or by the constructor
+        app(use="a = App()\na.one(torch.zeros(3))\na.many(torch.zeros(3))"),
+        app(rest="self.one(torch.zeros(3))"),
+        app(f"{ANEW}; return self.many(image)"),
+        # the module is moved from outside, or by a class that inherits
+        app(use="a = App()\na.model.cuda()"),
+        app(use="class More(App):\n    def __init__(self):\n        super().__init__()\n"
+            "        self.model = self.model.cuda()"),
+        # the method moves it itself, or is called by nobody but what does
+        app().replace("def many(self, image):", "def many(self, image):\n        " + IN_PLACE),
+        app(f"{ANEW}; return self._many(image)").replace("def many", "def _many"),
+    ],
+)  # fmt: skip
+def test_what_is_meant_to_come_first_moves_the_module(code):
+    assert met(code) == []

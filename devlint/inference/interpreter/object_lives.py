@@ -13,8 +13,11 @@ order, and may move what it holds:
         def wave(self, mel):
             return self.net(torch.tensor(mel))      # on the host, where `to` was called before
 
-What a module is called with has to fit each of these places. A class whose methods bring it home
-again, and one that tests are written in, of which each has an object of its own, says nothing.
+What a module is called with has to fit each of these places. Straight after the constructor the
+module is where that left it: for a public method to find it there, no method that moves the module
+may be meant to come first, by its name or since it trains the module. Nor may code in sight call
+such a method, or move the module from outside. A class whose methods bring it home again, and one
+that tests are written in, of which each has an object of its own, says nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.placement import (
     CUDA,
@@ -30,6 +34,7 @@ from devlint.inference.domain.placement import (
     Placement,
     Variable,
     VariableKind,
+    may_be_accelerator,
 )
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.value import Value
@@ -43,13 +48,14 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments, Parameter
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
+from devlint.inference.syntax.attribute_moves import is_mover
 from devlint.inference.syntax.object_lives import (
     MethodLife,
     OutsideUses,
     life_of,
     place_given,
 )
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import code, dotted, shorten
 
 K = AssumptionKind
 
@@ -124,6 +130,12 @@ def check_held(frame: Frame, node: cst.Call, module: Instance, arguments: Argume
         taken = (at(frame, K.MODULE_IS_MOVED, call, message),)
         check_inputs(frame, node, node.func, place, step, Arguments(known, {}), taken=taken)
         break
+    if life.may_be_fresh(frame.function):
+        moved = [(v, n) for v, n in given if all(_is_chosen(t.place) for t in tensors_in(v))]
+        message = f"`{frame.function.name}` is called before `{min(life.movers)}`"
+        taken = (at(frame, K.OBJECT_IS_AS_SEEN, node, message),)
+        where = Arguments(moved, {})
+        check_inputs(frame, node, node.func, left.place, left.origin, where, taken=taken)
 
 
 class _Life:
@@ -172,6 +184,50 @@ class _Life:
             waiting += new
         self.reached[method] = frozenset(found)
         return self.reached[method]
+
+    def may_be_fresh(self, reader: Function) -> bool:
+        """A method may find the module where the constructor left it: it is public, or some public
+        method comes to it; none that moves the module is meant to be called first; and nobody else
+        moves it."""
+        info = self.info
+        if not self.movers or self.movers & self._reached("__init__"):
+            return False
+        if any(True for _ in _moves_outside(info, self.name)) or self._is_named_elsewhere():
+            return False
+        outside = self.known.outside
+        if info.name in outside.bases or any(
+            True for mover in self.movers for _ in outside.calls(info.name, mover)
+        ):
+            return False
+        if not all(self._is_one_of_many(mover) for mover in self.movers):
+            return False
+        if any(reader.name in self._reached(mover) for mover in self.movers):
+            return False
+        begun = {m for m in self.methods if not m.startswith("_") or m == "__call__"}
+        reached = (self._reached(m) for m in sorted(begun - self.movers))
+        return any(reader.name in found and not found & self.movers for found in reached)
+
+    def _is_named_elsewhere(self) -> bool:
+        """Other files of the project make such an object, and may call what moves the module."""
+        importer, path = self.info.unit.context.importer, self.info.unit.source.path
+        if importer is None or not importer.is_named_elsewhere(self.info.name, path):
+            return False
+        return any(importer.is_named_elsewhere(each, path) for each in self.movers)
+
+    def _is_one_of_many(self, mover: str) -> bool:
+        """A method moves the module and uses it in one go: none that prepares the object, or gives
+        it what it has to have learned."""
+        function = self.methods.get(mover)
+        if function is None or is_mover(mover) or self.name not in self.known.of(function).called:
+            return False
+        return not holds("training-text", code(function.node))
+
+
+def _is_chosen(place: Placement) -> bool:
+    """On an accelerator, or where somebody chose by a device."""
+    if type(place) is Variable:
+        return place.kind is VariableKind.DEVICE
+    return may_be_accelerator(place)
 
 
 def _place_of(info: ClassInfo, call: cst.Call) -> Placement:
