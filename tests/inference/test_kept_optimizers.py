@@ -59,6 +59,11 @@ def test_whoever_made_the_object_moves_its_module(use):
         trainer("self.net.cuda(); self.opt.state = moved(self.opt.state)"),
         trainer("self.net.cuda(); self.opt.load_state_dict(torch.load('a.pt'))"),
         trainer("self.net.cuda(); self.opt = torch.optim.Adam(self.net.parameters())"),
+        trainer(first="self.other = torch.optim.SGD(self.net.parameters())").replace(
+            "self.opt.load",
+            "self.other.load",  # whose state is not that of the one that steps
+        )
+        + "    def place(self):\n        to_device(self.other, 'cuda')\n",
         # another object, or another module of this one
         trainer("pass", "t = Other()\nt.net.cuda()"),
         trainer("self.head.cuda()", first="self.head = nn.Linear(3, 3)"),

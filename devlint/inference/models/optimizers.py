@@ -176,10 +176,10 @@ def loaded(frame: Frame, node: cst.Call) -> None:
     """`optimizer.load_state_dict(…)`: the state goes to where the parameters are now."""
     assert isinstance(node.func, cst.Attribute)
     path = dotted(node.func.value)
-    is_named = holds("optimizer-name", path)
-    for held in frame.unit.kept(BuiltOptimizers).by_function.get(frame.function, ()):
-        if is_named or (path and held.name == path):
-            held.loaded = not held.follows
+    waiting = frame.unit.kept(BuiltOptimizers).by_function.get(frame.function, ())
+    own = [held for held in waiting if path and held.name == path]
+    for held in own or (waiting if holds("optimizer-name", path) else ()):
+        held.loaded = not held.follows
 
 
 def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
