@@ -231,5 +231,7 @@ is judged where it is called: there it shows what is a module, and where that is
 elsewhere in one of several branches only, or that comes through a function devlint cannot see, is
 no more than `possible`: mostly something out of sight moves it. What a method of a module makes
 for an input that is left out is no such branch, nor what is made a tensor because it was none (`if
-isinstance(x, list): x = torch.tensor(x)`): who hands that in can move nothing.""",
+isinstance(x, list): x = torch.tensor(x)`): who hands that in can move nothing. A module that a
+plain object holds is taken to be, when a method begins, where its constructor left it, or where
+another method, or the code in sight that makes the object, moves it.""",
 )

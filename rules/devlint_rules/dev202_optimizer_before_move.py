@@ -56,7 +56,9 @@ RULE = Rule(
     summary="An optimizer is built on parameters that are moved afterwards.",
     what="""\
 Reports `Module.to`, `.cuda()` or `.cpu()` on a module whose parameters an optimizer already holds.
-It is an error for an optimizer that makes its state in the constructor (`Adagrad`).""",
+It is an error for an optimizer that makes its state in the constructor (`Adagrad`), and where state
+was loaded before the move: by the constructor of an object, too, whose module another of its
+methods moves, or the code that makes it.""",
     why="""\
 PyTorch asks to move a model before constructing optimizers for it. `Module.to` mostly changes the
 parameters in place, so that the optimizer still sees them; but it replaces them under

@@ -29,7 +29,7 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import Mention
 from devlint.inference.interpreter.submodules import has_state
-from devlint.inference.models import optimizers
+from devlint.inference.models import kept_optimizers, optimizers
 from devlint.inference.program.accelerator_notes import (
     MentionNote,
     Mentions,
@@ -103,6 +103,7 @@ def of_call(frame: Frame, event: Called) -> None:
         named_cards.of_device(frame, node, arguments.keywords["device"])
     if name in ("to", "cuda"):
         optimizers.moved(frame, node, arguments)
+        kept_optimizers.moved_later(frame, node, arguments)
     elif name != "load_state_dict":
         optimizers.built(frame, node)
     frame.unit.kept(Workers).of_call(frame, node, callee, name, arguments)

@@ -16,6 +16,7 @@ Its modules:
     module_classes: which classes are modules
     attribute_writes, kept_tensors, submodules: what a method leaves in the attributes of its object
     movers, attribute_suites: methods that move attributes, and suites that assign several
+    object_lives: where a module that an object holds may be when a method begins
     declared_fields: what a dataclass is made of
     contracts, contract_places, contract_checks: what annotations and comments declare, trusted
     where it stands and held against values

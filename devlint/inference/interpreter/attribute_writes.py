@@ -36,6 +36,7 @@ from devlint.inference.interpreter.kept_tensors import (
     note_place,
 )
 from devlint.inference.interpreter.movers import moves_plain_attribute
+from devlint.inference.interpreter.object_lives import is_moved_outside
 from devlint.inference.interpreter.submodules import (
     RegisteredModules,
     holds_modules,
@@ -44,7 +45,7 @@ from devlint.inference.interpreter.submodules import (
     modules_in,
     registers_by_name,
 )
-from devlint.inference.models.module_places import baked, replaced, stateful
+from devlint.inference.models.module_places import baked, others_move, replaced, stateful
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program.attribute_notes import AttributeNote, Written
 from devlint.inference.program.control import Flag
@@ -305,9 +306,10 @@ def _kept_by_object(info: ClassInfo, frame: Frame, value: Value, node: cst.CSTNo
     if type(value) is Instance and value.module and type(value.place) is Device:
         if info.has_base_out_of_sight:
             return replaced(value, None, None, value.parent)  # it may be what moves them
-        if value.place == CPU and _moves_attribute(info, node):
-            return replaced(value, None, value.origin, value.parent)
         step = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here")
+        if value.place == CPU and (_moves_attribute(info, node) or is_moved_outside(info, node)):
+            is_made = method_name(frame) == "__init__"
+            return others_move(value, value.origin, step if is_made else None)
         return replaced(value, value.place, step, value.parent)
     if isinstance(value, (Sequence, Mapping)) and modules_in(value.any()):
         return _kept_modules(info, frame, value, node)

@@ -21,6 +21,7 @@ from devlint.inference.interpreter.class_attributes import attribute_of_class
 from devlint.inference.interpreter.construction import construct, named_tuple
 from devlint.inference.interpreter.external_calls import call_external
 from devlint.inference.interpreter.iteration import TRAINING, note_training
+from devlint.inference.interpreter.object_lives import check_held
 from devlint.inference.interpreter.unknown_calls import (
     call_recursively,
     call_unknown,
@@ -294,6 +295,8 @@ def _takes(callee: Value, arguments: Arguments) -> bool:
 def _call_instance(frame: Frame, node: cst.Call, callee: Instance, arguments: Arguments) -> Value:
     """`object(…)`: a module, or what has a `__call__`."""
     if callee.module:
+        if callee.left is not None:
+            check_held(frame, node, callee, arguments)
         output = modules.call_module(frame, node, callee, arguments)
         return gradients.after_module(frame, node, callee, arguments, output)
     function = callee.info.method("__call__") if callee.info is not None else None

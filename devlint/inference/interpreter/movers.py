@@ -16,7 +16,7 @@ from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import GRAD, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
-from devlint.inference.models.module_places import replaced
+from devlint.inference.models.module_places import others_move, replaced
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame, running_methods
 from devlint.inference.program.values import Instance
@@ -163,7 +163,7 @@ def _once_moved(info: ClassInfo, value: Value) -> Value:
         traits = value.traits & (SCALAR | GRAD)
         return Tensor(None, step, traits, value.evidence)
 
-    return replaced(value, None, step, value.parent)
+    return others_move(value, step, step)
 
 
 def _is_of_constructor(info: ClassInfo, step: Provenance) -> bool:

@@ -19,6 +19,7 @@ Its modules:
     builtins, handlers: functions known one by one, and the type of what answers their calls
     device_functions, tensor_constructors, data_loaders: those of torch that make something
     tensor_classes: classes that are derived from `torch.Tensor`
+    kept_optimizers: those that an object keeps, whose module is moved later
     parallel: wrappers for several cards
     constructors, wrappers, iterables, python_functions, container_methods: those of other
     libraries, and Python's own

@@ -39,6 +39,11 @@ def placed(frame: Frame, module: Instance) -> tuple[Placement, Provenance | None
     return module.place, module.origin
 
 
+def was_placed(frame: Frame, module: Instance) -> bool:
+    """The code that is being inferred has put the module somewhere, as far as it has come."""
+    return _state(frame, module) is not None
+
+
 def _state(frame: Frame, module: Instance) -> Placed | None:
     current: Frame | None = frame
     while current is not None:
@@ -166,6 +171,14 @@ def replaced(
     )
     copy.fields = module.fields
     copy.given, copy.stateless_given = module.given, module.stateless_given
+    return copy
+
+
+def others_move(module: Instance, origin: Provenance | None, left: Provenance | None) -> Instance:
+    """A module that is somewhere when a method begins, as others move it. `left`: the step by which
+    a constructor left it where it is."""
+    copy = replaced(module, None, origin, module.parent)
+    copy.left = None if left is None else Placed(module.place, left)
     return copy
 
 

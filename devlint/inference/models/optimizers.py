@@ -43,15 +43,21 @@ _GROUPS = "groups of an optimizer"
 class Built:
     """An optimizer that holds a module's parameters."""
 
-    __slots__ = ("follows", "loaded", "module", "node", "path")
+    __slots__ = ("follows", "loaded", "module", "name", "node", "path")
 
     def __init__(
-        self, node: cst.Call, path: str, module: Value | None, follows: bool = False
+        self,
+        node: cst.Call,
+        path: str,
+        module: Value | None,
+        follows: bool = False,
+        name: str = "",
     ) -> None:
         self.node = node
         self.path = path
         self.module = module
         self.loaded = False  # it was given a saved state
+        self.name = name  # that it is bound to where it is built: `self.optimizer`
         self.follows = follows  # in each step its state goes to where the parameters are
 
 
@@ -83,8 +89,16 @@ def built(frame: Frame, node: cst.Call) -> None:
         return
     for argument in node.args[:2]:
         for path in _modules_in(argument.value) or _modules_of_name(frame, argument.value):
-            held = Built(node, path, _held(frame, path), _places_its_state(frame, node))
+            follows = _places_its_state(frame, node)
+            held = Built(node, path, _held(frame, path), follows, _bound_to(frame, node))
             frame.unit.kept(BuiltOptimizers).by_function.setdefault(frame.function, []).append(held)
+
+
+def _bound_to(frame: Frame, node: cst.Call) -> str:
+    statement = frame.current
+    if isinstance(statement, cst.Assign) and statement.value is node:
+        return dotted(statement.targets[0].target)
+    return ""
 
 
 def _places_its_state(frame: Frame, node: cst.Call) -> bool:
@@ -161,9 +175,11 @@ def _held(frame: Frame, path: str) -> Value | None:
 def loaded(frame: Frame, node: cst.Call) -> None:
     """`optimizer.load_state_dict(…)`: the state goes to where the parameters are now."""
     assert isinstance(node.func, cst.Attribute)
-    if holds("optimizer-name", dotted(node.func.value)):
-        for held in frame.unit.kept(BuiltOptimizers).by_function.get(frame.function, ()):
-            held.loaded = not held.follows
+    path = dotted(node.func.value)
+    waiting = frame.unit.kept(BuiltOptimizers).by_function.get(frame.function, ())
+    own = [held for held in waiting if path and held.name == path]
+    for held in own or (waiting if holds("optimizer-name", path) else ()):
+        held.loaded = not held.follows
 
 
 def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
@@ -175,7 +191,7 @@ def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
     for held in waiting:
         if held.path != path or not _same(held.module, _held(frame, path)):
             continue
-        target = _target(frame, node, arguments)
+        target = target_of_move(frame, node, arguments)
         if target is None or target == CPU or _is_there(frame, held.module, target):
             continue
         if any(late.move.node is node for late in frame.unit.facts.late_moves):
@@ -185,7 +201,8 @@ def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
         )
 
 
-def _target(frame: Frame, node: cst.Call, arguments: Arguments) -> Placement:
+def target_of_move(frame: Frame, node: cst.Call, arguments: Arguments) -> Placement:
+    """Where a move brings its module, as far as that is known."""
     value = arguments.get(0, "device")
     if value is None:
         assert isinstance(node.func, cst.Attribute)

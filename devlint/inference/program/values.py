@@ -113,6 +113,7 @@ class Instance(Value):
         "fields",
         "given",
         "info",
+        "left",
         "library",
         "module",
         "moves",
@@ -152,6 +153,8 @@ class Instance(Value):
         self.stateless_given: tuple[str, ...] = ()
         self.tensor: Tensor | None = None  # what stands for those that a library's object holds
         self.others_move_it = False  # a global that functions move where it is
+        # Where the constructor of a plain object left it, whose methods or makers move it.
+        self.left: Placed | None = None
         # Others of its class for which it stands, too, where one of several is meant.
         self.twins: list[Instance] = []
 

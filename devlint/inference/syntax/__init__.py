@@ -9,6 +9,7 @@ Its modules:
     control_dependence: the conditions around a node
     evaluation_order: when a node is evaluated, and in which loops
     attribute_moves: attributes of a class that its methods move
+    object_lives: what methods do with their object, and the code that makes one with it
     given_attributes: attributes that a class gives its objects, and those that its methods read
     moved_globals: globals that functions move where they are
     definitions: definitions of local names, and the reads that each reaches
