@@ -33,9 +33,17 @@ _OFFERS_HOST = re.compile(
     rb"|(?:cuda|gpu)\w* ?= ?(?:torch\.)?cuda\.is_available"
 )
 _CHOOSING = (b"cuda", b"gpu", b"device", b"cpu")  # one of them stands in such a line
-_IF_AVAILABLE = re.compile(
-    rb"(?<!dist)(?<!distributed)\.is_available\(\)[^\n]*\n?[^\n]*(?:\.cuda\(|\bdevice|[\"']cuda)"
+_IF_AVAILABLE = re.compile(  # but for code that leaves where there is none
+    rb"(?<!dist)(?<!distributed)\.is_available\(\)"
+    rb"(?!:\s(?:[^\n]*\n)?\s*(?:[^\n]*\n\s*)?(?:raise\b|(?:sys\.)?exit\())[^\n]*\n?[^\n]*(?:\.cuda\(|\bdevice|[\"']cuda)"
 )
+# The same of a switch by a plain name, and of a condition on one that moves something:
+# `add_argument("--gpu", action="store_true")`, `if args.cuda:`.
+_SWITCH = re.compile(
+    rb"[\"']--?(?:cuda|gpu)[\"'][^()]{0,200}?(?:\bstore_|\bBoolean|bool\b|= *(?:True|False)\b)"
+    rb"|\bif (?:\w+\.)*(?:cuda|gpu)(?: >=? -?[01])?:\s[^\n]*\.cuda\("
+)
+_OWN_NAME = re.compile(rb"[.\"' -](?:cuda|gpu)[\"' :]")
 _COMMENT = re.compile(rb"#[^\n]*")
 # Python puts the directory of the file that it runs first on its search path.
 MAIN = re.compile(rb"^if __name__ == [\"']__main__[\"']", re.M)
@@ -120,8 +128,10 @@ def offers_host(text: bytes) -> bool:
     choosing = without_comments(b"\n".join(lines_with(_CHOOSING, text)))
     if _OFFERS_HOST.search(choosing) is not None:
         return True
-    asks = b".is_available()" in text
-    return asks and _IF_AVAILABLE.search(without_comments(text)) is not None
+    said = [_SWITCH] if _OWN_NAME.search(choosing) is not None else []
+    said += [_IF_AVAILABLE] if b".is_available()" in text else []
+    code = without_comments(text) if said else b""
+    return any(pattern.search(code) is not None for pattern in said)
 
 
 def without_comments(text: bytes) -> bytes:

@@ -124,6 +124,11 @@ def offering(root: Path, path: str) -> bool:
         ("if torch.cuda.is_available():\n    print(torch.cuda.memory_allocated())", False),
         ("if torch.distributed.is_available():\n    model.cuda()", False),
         ("# runs with --no-cuda, too", False),
+        ('parser.add_argument("--gpu",\n    action="store_true")', True),
+        ('parser.add_argument("--gpu", type=int, default=0)', False),
+        ("if args.cuda:\n    model.cuda()", True),
+        ("if args.gpu:\n    print(torch.ones(3))\nmodel.cuda()", False),
+        ("if not torch.cuda.is_available():\n    print('no device')\n    sys.exit(1)", False),
         ('model.cuda()\ntable = torch.load(path, map_location="cpu")', False),
     ],
 )

@@ -113,6 +113,9 @@ def test_a_script_for_cards(tmp_path: Path, change: dict[str, str]):
         ),
         ({"first": 'print(os.environ["CUDA_VISIBLE_DEVICES"])'}, set()),
         ({"begin": "device = 'cuda' if torch.ones(1) else 'cpu'"}, {"DEV501", "DEV502"}),
+        ({"begin": "parser.add_argument('--cuda', type=bool)"}, {"DEV501", "DEV502"}),
+        ({"begin": "parser.add_argument('--gpu', type=int)"}, set()),
+        ({"begin": "if args.gpu >= 0: net.cuda(args.gpu)"}, {"DEV501", "DEV502"}),
         ({"begin": "print(torch.ones(3, device='cpu'))"}, set()),  # a tensor there is no choice
     ],
 )

@@ -28,7 +28,7 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "it makes all its tensors on CUDA by default"
     if beside.tells(note, beside.wrapping):
         return "it wraps its model for several cards"
-    if note.kind == "load" and beside.demands_with(unit, note) and _is_for_one_card(unit):
+    if note.kind == "load" and beside.demands_with(unit, note) and _is_for_one_card(unit, note):
         return "what loads it demands CUDA anyway"
     if note.kind == "load" and importer is not None and importer.saves_from_host():
         return "the project brings all that it saves to the host first"
@@ -92,10 +92,10 @@ class _Unguarded:
         return note.function in functions or None in functions
 
 
-def _is_for_one_card(unit: Unit) -> bool:
+def _is_for_one_card(unit: Unit, note: MentionNote) -> bool:
     """Nothing in the file serves another machine, or several processes, of which each would put
     what it loads on the card that saved it."""
-    is_open = unit.kept(Mentions).offers_host
+    is_open = unit.kept(Mentions).leaves_host(note.function)
     return not is_open and not holds("group-joining-text", unit.source.text)
 
 

@@ -28,7 +28,7 @@ def serves_host(unit: Unit, noted: MentionNote) -> bool:
     if noted.kind not in ("device", "legacy-type"):
         return False
     given = unit.kept(_GivenDevices)
-    if mentions.offers_host or any(map(given.holds, functions(noted.function))):
+    if mentions.leaves_host(noted.function) or any(map(given.holds, functions(noted.function))):
         return True
     from_afar = (
         (noted.function is not None and cuda_on_purpose.device_of_input(noted.function) != "")
@@ -104,7 +104,7 @@ def _offers_host(noted: MentionNote, mentions: Mentions) -> bool:
         return True
     if noted.node in mentions.unit.kept(Demands).classes.values():
         return False  # an object with a stream is for CUDA
-    return holds("host-offering-text", mentions.text)
+    return mentions.leaves_host(noted.function)
 
 
 def _asks_about_object(noted: MentionNote, around: list[Function]) -> bool:

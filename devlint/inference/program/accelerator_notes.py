@@ -13,6 +13,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.units import Unit
+from devlint.inference.syntax.host_choices import HostChoices
 from devlint.inference.syntax.words import asks_for_accelerator
 
 
@@ -76,8 +77,20 @@ class Mentions:
 
     @cached_property
     def offers_host(self) -> bool:
-        """The user, or the file itself, may choose the host."""
+        """The user, or the file itself, may choose the host, as its text says."""
         return holds("host-offering-text", without("comment", self.text))
+
+    @cached_property
+    def _choices(self) -> HostChoices:
+        return HostChoices(self.unit.tree, self.text)
+
+    def leaves_host(self, function: Function | None) -> bool:
+        """The choice of the host is left: for the main part of a file to whoever runs it, for a
+        function to whoever calls one, too."""
+        if self.offers_host:
+            return True
+        choices = self._choices
+        return choices.to_runner if function is None else choices.to_caller
 
     @cached_property
     def takes_devices(self) -> bool:
