@@ -83,3 +83,52 @@ def test_what_was_found_is_found_anew_when_the_launcher_changes(tree: Tree) -> N
     assert found(root, kept) == found(root, kept) == [Confidence.CERTAIN]
     tree({"launcher.py": LAUNCHER.format(choice=CUDA)})
     assert found(root, kept) == [Confidence.POSSIBLE]
+
+
+TEST = """\
+import pytest
+import torch
+from torch import nn
+{set_up}
+
+def test_layer():
+    net = nn.Linear(3, 3).to("cuda")
+    net(torch.ones(3))
+"""
+FIXTURE = """
+@pytest.fixture({options})
+def on_card():
+    torch.set_default_device("cuda")
+    yield
+    torch.set_default_device("cpu")
+"""
+SET_UP = """
+class TestCase:
+    def {name}(self):
+        torch.set_default_device("cuda")
+"""
+
+
+@pytest.mark.parametrize(
+    ("files", "found_one"),
+    [
+        ({"test_net.py": TEST.format(set_up="")}, True),
+        ({"test_net.py": TEST.format(set_up=FIXTURE.format(options="autouse=True"))}, False),
+        ({"test_net.py": TEST.format(set_up=FIXTURE.format(options=""))}, True),
+        ({"test_net.py": TEST.format(set_up=SET_UP.format(name="setUp"))}, False),
+        ({"test_net.py": TEST.format(set_up=SET_UP.format(name="helper"))}, True),
+        (
+            {
+                "tests/test_net.py": TEST.format(set_up=""),
+                "tests/conftest.py": "import pytest\nimport torch\n"
+                + FIXTURE.format(options="autouse=True"),
+            },
+            False,
+        ),
+    ],
+)
+def test_what_a_test_framework_runs_before_each_test_chooses_for_them(
+    tree: Tree, files: dict[str, str], found_one: bool
+) -> None:
+    report = engine.check([tree(files)], Config(tree(files)), RULES)
+    assert any(each.rule == "DEV103" for each in report.findings) is found_one

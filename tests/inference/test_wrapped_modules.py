@@ -373,3 +373,27 @@ def test_a_wrapper_for_one_card_moves_the_module_there():
     """
     assert revealed(code) == ["cuda:1"]
     assert met(code) == ["input: torch.rand(2)@cpu net net@cuda:1 certain"]
+
+
+@pytest.mark.parametrize(
+    ("kept", "found"),
+    [
+        ("net.inner", []),  # nobody in sight says where that is
+        ("nn.Linear(2, 2)", ["cards: net@cpu DDP [rank]@cuda certain"]),
+    ],
+)
+def test_a_wrapper_of_ones_own_is_where_its_parts_are(kept, found):
+    code = f"""
+        from torch.nn.parallel import DistributedDataParallel as DDP
+
+        class Own(nn.Module):
+            def __init__(self, net):
+                super().__init__()
+                self.net = {kept}
+
+        def prepare(holder, rank, device):
+            holder.inner.to(device)
+            net = Own(holder)
+            return DDP(net, device_ids=[rank])
+    """
+    assert met(code) == found

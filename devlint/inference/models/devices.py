@@ -6,6 +6,7 @@ import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import DTYPE, Const, DeviceValue, External, text_of
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, either
 from devlint.inference.domain.placement import (
     ACCELERATORS,
     CPU,
@@ -15,7 +16,7 @@ from devlint.inference.domain.placement import (
     VariableKind,
 )
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import Union, Value
+from devlint.inference.domain.value import Union, Value, cases
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted
 
@@ -74,6 +75,16 @@ def place_of(frame: Frame, value: Value) -> Placement:
                 return place
         return CPU if places and all(p == CPU for p in places) else None
     return None
+
+
+def condition_of(frame: Frame, value: Value, place: Placement) -> PathCondition:
+    """What holds where a value names this device, of several: of `place = "cuda" if fast else
+    "cpu"`, that `fast` is so."""
+    found = [when for each, when in cases(value) if place_of(frame, each) == place]
+    condition = found[0] if found else ALWAYS
+    for when in found[1:]:
+        condition = either(condition, when)
+    return condition
 
 
 def names_device(value: Tensor) -> bool:

@@ -6,6 +6,7 @@ import libcst as cst
 
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue, External, Host
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both
 from devlint.inference.domain.placement import CPU, Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, PARAMETER, Tensor
@@ -61,10 +62,17 @@ def _state(frame: Frame, module: Instance) -> Placed | None:
     return Placed(None, None) if module.others_move_it else None
 
 
-def move_module(frame: Frame, module: Instance, place: Placement, node: cst.CSTNode) -> None:
-    """`Module.to`: in place, seen through every alias."""
+def move_module(
+    frame: Frame,
+    module: Instance,
+    place: Placement,
+    node: cst.CSTNode,
+    when: PathCondition = ALWAYS,
+) -> None:
+    """`Module.to`: in place, seen through every alias. `when`: what holds where it goes there."""
     _, origin = placed(frame, module)
     step = Provenance(StepKind.MOVED, node, frame.unit.source, origin, "moved here")
+    step.when = both(step.when, when)
     if type(frame.state.env.get(module)) is Placed:
         module.moves += 1
     frame.state.env[module] = Placed(place, step)

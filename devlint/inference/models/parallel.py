@@ -13,7 +13,7 @@ import libcst as cst
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.placement import CPU, CUDA, Device
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import DEFAULT, Tensor
+from devlint.inference.domain.tensors import DEFAULT, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, union
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import module_places
@@ -86,7 +86,7 @@ def _check(
 def _left_on_host(frame: Frame, module: Instance) -> Tensor | None:
     """What stands for a module that this function made or put on the host; None for any other."""
     place, origin = module_places.placed(frame, module)
-    if place != CPU or origin is None or not module_places.stateful(frame, module):
+    if place != CPU or origin is None or not _shows_state(frame, module):
         return None
     body = frame.unit.tree if frame.function is None else frame.function.node.body
     here = moments(body)
@@ -94,6 +94,23 @@ def _left_on_host(frame: Frame, module: Instance) -> Tensor | None:
     if not (is_put or (origin.kind is StepKind.CREATED and origin.node in here)):
         return None
     return Tensor(place, origin, 0 if is_put else DEFAULT)
+
+
+def _shows_state(frame: Frame, module: Instance) -> bool:
+    """Whether a module holds parameters by what is in sight. Of `self.net = estimator.net` nobody
+    knows where it is."""
+    if not module_places.stateful(frame, module):
+        return False
+    if module.info is None:
+        return True
+    held = [v for each in module.info.lineage() for v in each.attributes.values()]
+    return any(_is_shown(each) for value in held for each in alternatives(value))
+
+
+def _is_shown(value: Value) -> bool:
+    if type(value) is Instance:
+        return value.module and bool(value.library or value.info or value.items)
+    return type(value) is Tensor and bool(value.traits & PARAMETER)
 
 
 def _wrapped(arguments: Arguments) -> list[Instance]:

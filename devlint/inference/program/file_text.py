@@ -11,13 +11,30 @@ import libcst as cst
 
 from devlint.inference.conventions import holds, without
 from devlint.inference.program.sources import Importer, Parsed
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import called_name, dotted, every
 
 
 def _is_script(text: str, tree: cst.Module) -> bool:
     """The file runs itself, or trains without a class for others to use."""
     return holds("script-text", text) or (
         ".backward(" in text and not any(type(each) is cst.ClassDef for each in tree.body)
+    )
+
+
+_SET_UP = frozenset(
+    {"setUp", "setUpClass", "setUpModule"}
+    | {"setup_method", "setup_class", "setup_module", "setup_function"}
+)
+
+
+def _runs_before_tests(function: cst.FunctionDef) -> bool:
+    """A fixture of pytest's that nobody has to ask for, or a hook of its or of unittest's."""
+    return function.name.value in _SET_UP or any(
+        dotted(argument.keyword) == "autouse" and dotted(argument.value) == "True"
+        for decorator in function.decorators
+        if isinstance(decorator.decorator, cst.Call)
+        for argument in decorator.decorator.args
+        if argument.keyword is not None
     )
 
 
@@ -90,10 +107,29 @@ class FileText:
 
     @cached_property
     def default_is_set_elsewhere(self) -> bool:
-        """A file that imports this one makes tensors on another device by default."""
+        """A file that imports this one makes tensors on another device by default, or what a test
+        framework runs before each test of it."""
+        if self._set_up_chooses_default:
+            return True
         importer, name = self._importer, self.source.module_name.rpartition(".")[2]
         found = importer.settings(self.source.path) if importer is not None and name else {}
-        return any(holds("import-of", text, name) for text in found.values())
+        return ("conftest" in found and self.is_test) or any(
+            holds("import-of", text, name) for text in found.values()
+        )
+
+    @cached_property
+    def _set_up_chooses_default(self) -> bool:
+        """`@pytest.fixture(autouse=True)`, or `setUp`, with a call of `set_default_device`."""
+        if not (
+            self.contains(".set_default_device(") or self.contains(".set_default_tensor_type(")
+        ):
+            return False
+        return any(
+            called_name(call).startswith("set_default_")
+            for function in every(self.tree, cst.FunctionDef)
+            if _runs_before_tests(function)
+            for call in every(function.body, cst.Call)
+        )
 
     @cached_property
     def freezes(self) -> bool:

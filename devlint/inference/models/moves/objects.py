@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.domain.path_conditions import both
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, INDIRECT, KEPT, LOADED, Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.module_places import move_module, move_what_was_handed_in, placed
 from devlint.inference.models.moves.copies import is_non_blocking, wait_for_copies
 from devlint.inference.models.moves.notes import note_move
-from devlint.inference.models.moves.targets import Stay, target_of
+from devlint.inference.models.moves.targets import Stay, condition_of_target, target_of
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -61,13 +62,15 @@ def move_of_module(
             later = attributes_set_after(body.body, node)
             frame.info.moved_whole = target, frozenset(later)
     wrapped = module.parent if module.library == "Parallel" else None
+    when = condition_of_target(frame, arguments, target)
     if wrapped is not None:
-        move_module(frame, wrapped, target, node)  # a wrapper has no parameters of its own
+        move_module(frame, wrapped, target, node, when)  # a wrapper has no parameters of its own
     elif isinstance(receiver_of(node), cst.Call):
         # A fresh module that no name holds yet.
         module.place = target
         module.origin = frame.origin(StepKind.MOVED, node, origin, "moved here")
+        module.origin.when = both(module.origin.when, when)
         move_what_was_handed_in(module)
     else:
-        move_module(frame, module, target, node)
+        move_module(frame, module, target, node, when)
     return module

@@ -6,10 +6,17 @@ import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, DeviceValue, Host
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.placement import CPU, Device, Placement
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import Value
-from devlint.inference.models.devices import device_among, is_dtype, named_device, place_of
+from devlint.inference.domain.value import Union, Value
+from devlint.inference.models.devices import (
+    condition_of,
+    device_among,
+    is_dtype,
+    named_device,
+    place_of,
+)
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import dotted, shorten
@@ -43,6 +50,12 @@ def target_of(
         _, node = arguments.keywords["**"]
         return device_among(frame, node), node
     return (_STAY, None) if arguments.keywords and not arguments.open else (None, None)
+
+
+def condition_of_target(frame: Frame, arguments: Arguments, place: Placement) -> PathCondition:
+    """What holds where a move goes to this place, of several that its device may be."""
+    given = arguments.get(0, "device")
+    return ALWAYS if type(given) is not Union else condition_of(frame, given, place)
 
 
 def _of_card(frame: Frame, name: str, arguments: Arguments) -> tuple[Placement, cst.CSTNode | None]:

@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.domain.host import HOST, External, text_of
 from devlint.inference.domain.kinds import Evidence
+from devlint.inference.domain.path_conditions import both
 from devlint.inference.domain.placement import CPU, CUDA, Placement, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import (
@@ -34,7 +35,7 @@ from devlint.inference.models.elements import is_given_part
 from devlint.inference.models.moves.copies import is_non_blocking, wait_for_copies
 from devlint.inference.models.moves.in_place import is_set_alone, itself, rebind
 from devlint.inference.models.moves.notes import note_move_of_tensor
-from devlint.inference.models.moves.targets import Stay, target_of
+from devlint.inference.models.moves.targets import Stay, condition_of_target, target_of
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.program.assumption_sites import of_value
@@ -66,6 +67,7 @@ def move_of_tensor(
     keep_batch(frame, tensor, place, discarded)
     frame.emit(PlaceSettled(tensor))
     step = _moved(frame, node, tensor)
+    step.when = both(step.when, condition_of_target(frame, arguments, place))
     evidence = tensor.evidence
     if evidence is not None and (evidence.effects.foreign or not evidence.is_tensor):
         module_node = itself(subject_node)
