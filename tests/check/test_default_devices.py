@@ -104,7 +104,7 @@ def on_card():
 """
 SET_UP = """
 class TestCase:
-    def {name}(self):
+    def setUp(self):
         torch.set_default_device("cuda")
 """
 
@@ -115,8 +115,7 @@ class TestCase:
         ({"test_net.py": TEST.format(set_up="")}, True),
         ({"test_net.py": TEST.format(set_up=FIXTURE.format(options="autouse=True"))}, False),
         ({"test_net.py": TEST.format(set_up=FIXTURE.format(options=""))}, True),
-        ({"test_net.py": TEST.format(set_up=SET_UP.format(name="setUp"))}, False),
-        ({"test_net.py": TEST.format(set_up=SET_UP.format(name="helper"))}, True),
+        ({"test_net.py": TEST.format(set_up=SET_UP)}, False),
         (
             {
                 "tests/test_net.py": TEST.format(set_up=""),

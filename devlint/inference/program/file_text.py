@@ -109,7 +109,7 @@ class FileText:
     def default_is_set_elsewhere(self) -> bool:
         """A file that imports this one makes tensors on another device by default, or what a test
         framework runs before each test of it."""
-        if self._set_up_chooses_default:
+        if self.set_up_chooses_default:
             return True
         importer, name = self._importer, self.source.module_name.rpartition(".")[2]
         found = importer.settings(self.source.path) if importer is not None and name else {}
@@ -118,7 +118,7 @@ class FileText:
         )
 
     @cached_property
-    def _set_up_chooses_default(self) -> bool:
+    def set_up_chooses_default(self) -> bool:
         """`@pytest.fixture(autouse=True)`, or `setUp`, with a call of `set_default_device`."""
         if not (
             self.contains(".set_default_device(") or self.contains(".set_default_tensor_type(")

@@ -116,6 +116,6 @@ class Unit(FileText):
     @property
     def default_place(self) -> Placement:
         """Where a factory without `device=` makes its tensor; None if others chose that."""
-        if self.default_device is not None:
+        if self.default_device is not None and not self.set_up_chooses_default:
             return self.default_device
         return None if self.default_is_set_elsewhere else CPU
