@@ -103,9 +103,8 @@ def on_card():
     torch.set_default_device("cpu")
 """
 SET_UP = """
-class TestCase:
-    def setUp(self):
-        torch.set_default_device("cuda")
+def setup_module(module):
+    torch.set_default_device("cuda")
 """
 
 

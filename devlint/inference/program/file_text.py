@@ -21,14 +21,11 @@ def _is_script(text: str, tree: cst.Module) -> bool:
     )
 
 
-_SET_UP = frozenset(
-    {"setUp", "setUpClass", "setUpModule"}
-    | {"setup_method", "setup_class", "setup_module", "setup_function"}
-)
+_SET_UP = frozenset({"setUpModule", "setup_module", "setup_function"})
 
 
 def _runs_before_tests(function: cst.FunctionDef) -> bool:
-    """A fixture of pytest's that nobody has to ask for, or a hook of its or of unittest's."""
+    """A fixture of pytest's that nobody has to ask for, or a hook for a module's tests."""
     return function.name.value in _SET_UP or any(
         dotted(argument.keyword) == "autouse" and dotted(argument.value) == "True"
         for decorator in function.decorators
@@ -119,7 +116,7 @@ class FileText:
 
     @cached_property
     def set_up_chooses_default(self) -> bool:
-        """`@pytest.fixture(autouse=True)`, or `setUp`, with a call of `set_default_device`."""
+        """`@pytest.fixture(autouse=True)`, or `setup_module`, with a call of `set_default_device`."""
         if not (
             self.contains(".set_default_device(") or self.contains(".set_default_tensor_type(")
         ):
