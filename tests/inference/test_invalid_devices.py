@@ -454,3 +454,18 @@ def test_what_has_a_device_is_a_tensor_if_it_is_used_as_one(use, count):
 def test_a_comparison_that_spares_a_move_makes_no_odds(body, count):
     lines = "".join(f"    {line}\n" for line in body.splitlines())
     assert len(mistakes(f"def place(x: torch.Tensor, a: torch.Tensor):\n{lines}")) == count
+
+
+@pytest.mark.parametrize(
+    ("body", "count"),
+    [
+        ('if x.device != "cpu": x = x.detach().cpu()', 0),  # there already, or brought there
+        ('x = x.cpu() if x.device != "cpu" else x', 0),
+        ('if x.device == "cuda": x = x.cpu()', 1),  # never
+        ('if x.device != "cpu": raise ValueError(x)', 1),
+        ('if x.device != "cpu": x = x.cpu()\n    else: x = x * 2', 1),
+    ],
+)
+def test_a_test_that_spares_a_move_of_what_is_there_makes_no_odds(body, count):
+    facts = given(f"def show(x: torch.Tensor):\n    {body}\n    return x")
+    assert len(facts.mistaken_devices) == count

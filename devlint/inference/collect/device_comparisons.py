@@ -54,6 +54,8 @@ def of_comparison(frame: Frame, event: DeviceCompared) -> None:
     mistake = Mistake.NEVER_EQUAL if never else Mistake.ALWAYS_UNEQUAL
     if _is_text_elsewhere(frame, node):
         return
+    if mistake is Mistake.ALWAYS_UNEQUAL and node in frame.unit.kept(_IdleTests).nodes:
+        return
     # of what is equal to one another, one `torch.device` is enough
     if any(map(_is_device, (device, *event.before))):
         note_mistake(frame, node, mistake, shorten(node), "")
@@ -142,7 +144,7 @@ def _may_be_device(value: Value) -> bool:
     return type(value) is DeviceValue or _is_device(value)
 
 
-_MOVES = frozenset({"to", "cuda", "xpu", "npu"})
+_MOVES = frozenset({"to", "cpu", "cuda", "xpu", "npu"})
 
 
 # Methods that others have as well as tensors: modules, lists, dicts, arrays, strings.

@@ -116,7 +116,7 @@ class FileText:
 
     @cached_property
     def set_up_chooses_default(self) -> bool:
-        """`@pytest.fixture(autouse=True)`, or `setup_module`, with a call of `set_default_device`."""
+        """`@pytest.fixture(autouse=True)` or `setup_module` with a `set_default_device`."""
         if not (
             self.contains(".set_default_device(") or self.contains(".set_default_tensor_type(")
         ):
