@@ -5,7 +5,8 @@
     else:
         self.mask, self.scale = None, None
 
-The mask of one suite never meets the scale of the other, nor another mask.
+The mask of one suite never meets the scale of the other, nor another mask. Nor does what a method
+moved meet what was there before, where it moves all of them.
 """
 
 from __future__ import annotations
@@ -15,12 +16,12 @@ from collections.abc import Iterable
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.path_conditions import ALWAYS, Predicate
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Predicate
 from devlint.inference.domain.tensors import EMPTY, Tensor
 from devlint.inference.domain.value import Union, Value, choose, under, union
 from devlint.inference.program.control import Flag
 from devlint.inference.program.declarations import ClassInfo
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, every
 
 
 def held_under(info: ClassInfo, name: str, found: Value, flags: Iterable[Flag]) -> Value:
@@ -42,12 +43,43 @@ def told_apart(info: ClassInfo, name: str, found: Value) -> Value:
         return found
     choice = info.together.setdefault(suites, Predicate())
     by_source: dict[cst.CSTNode, cst.BaseSuite] = {v: suite for suite, v in info.assigned[name]}
+    together = _moved_together(info, suites)
     left = []
     for each in info.branches.get(name, ()):
         suite = by_source.get(each.source)
-        when = ((choice, True, suite),) if suite in suites else ALWAYS
-        left.append((under(each.value, when), when))
+        state = suite if suite in suites else each.method if each.method in together else None
+        when = ALWAYS if state is None else ((choice, True, state),)
+        value = each.value.with_facts(lambda facts: _without(facts, choice))
+        left.append((under(value, when), when))
     return choose(left)
+
+
+def _without(facts: PathCondition, choice: Predicate) -> PathCondition:
+    """What was so before a method brought an object from one state to another."""
+    return tuple(fact for fact in facts if fact[0] is not choice)
+
+
+def _moved_together(info: ClassInfo, suites: frozenset[cst.BaseSuite]) -> frozenset[str]:
+    """The methods that make a value of what was there before for each of the attributes which
+    these suites assign: `self.mean, self.moment = self.mean.to(d), self.moment.to(d)`."""
+    names = _assigned_with(info, suites)
+    if len(names) < 2:
+        return frozenset()
+    anew = {method for method, suite in _suites_by_method(info) if suite in suites}
+    return frozenset.intersection(*(frozenset(info.writers.get(n, ())) for n in names)) - anew
+
+
+def _suites_by_method(info: ClassInfo) -> list[tuple[str, cst.BaseSuite]]:
+    """The suites of a class that assign attributes, with the methods they are in."""
+    if not info.suites:
+        assigning = {suite for assigned in info.assigned.values() for suite, _ in assigned}
+        for name, method in info.methods.items():
+            own = (
+                *every(method.node, cst.IndentedBlock),
+                *every(method.node, cst.SimpleStatementSuite),
+            )
+            info.suites += [(name, suite) for suite in own if suite in assigning]
+    return info.suites
 
 
 def stands_in(info: ClassInfo, name: str, value: Tensor, source: cst.CSTNode) -> bool:

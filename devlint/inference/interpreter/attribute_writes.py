@@ -113,7 +113,7 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
         anew = info.notes.get(f"{name}*")
         if anew is not None and anew.node is node and not _may_be_there(info, name, flags):
             del info.notes[f"{name}*"]
-        info.branches.setdefault(name, []).append(Written(kept, flags, source))
+        info.branches.setdefault(name, []).append(Written(kept, flags, source, method_name(frame)))
         own[name] = kept if name not in own else join_branches(own[name], kept)
     frame.outcome.kept |= own
 

@@ -36,3 +36,4 @@ class Written:
     value: Value
     flags: frozenset[Flag]
     source: cst.CSTNode
+    method: str = ""  # the name of the method that made it

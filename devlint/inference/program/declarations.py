@@ -218,6 +218,7 @@ class ClassInfo:
     assigned: dict[str, list[tuple[cst.BaseSuite, cst.BaseExpression]]] = field(
         default_factory=dict
     )
+    suites: list[tuple[str, cst.BaseSuite]] = field(default_factory=list)  # of `assigned`, once
     sets: dict[str, frozenset[cst.BaseSuite]] = field(default_factory=dict)  # once asked for
     alike: dict[frozenset[cst.BaseSuite], list[str]] = field(default_factory=dict)  # from `sets`
     together: dict[frozenset[cst.BaseSuite], Predicate] = field(default_factory=dict)
