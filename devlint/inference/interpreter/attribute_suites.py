@@ -47,9 +47,12 @@ def told_apart(info: ClassInfo, name: str, found: Value) -> Value:
     left = []
     for each in info.branches.get(name, ()):
         suite = by_source.get(each.source)
-        state = suite if suite in suites else each.method if each.method in together else None
-        when = ALWAYS if state is None else ((choice, True, state),)
-        value = each.value.with_facts(lambda facts: _without(facts, choice))
+        value, when = each.value, ALWAYS
+        if suite in suites:
+            when = ((choice, True, suite),)
+        elif each.method in together:
+            when = ((choice, True, each.method),)
+            value = value.with_facts(lambda facts: _without(facts, choice))
         left.append((under(value, when), when))
     return choose(left)
 

@@ -29,6 +29,8 @@ _Choice: TypeAlias = "cst.If | cst.IfExp"
 _TRUTHS = ("True", "False")
 _SWITCHING = ("store_true", "store_false", "BooleanOptionalAction")
 _OPTIONS = ("add_argument", "add_option", "option")
+# By type: an `isinstance` of LibCST's asks a metaclass each time.
+_FUNCTIONS = frozenset({cst.FunctionDef, cst.Lambda})
 _TELLING = frozenset({cst.Call, cst.SimpleString, cst.FormattedString})
 _SWITCHES = ("DEFINE_bool", "DEFINE_boolean")
 
@@ -40,7 +42,7 @@ class HostChoices:
         self.to_runner = self.to_caller = False
         if "if " in text or "if(" in text:
             self._read_conditions(_Arms(tree))
-        if not self.to_runner and any(each in text for each in (*_OPTIONS, *_SWITCHES)):
+        if not self.to_runner and any(f"{each}(" in text for each in (*_OPTIONS, *_SWITCHES)):
             self.to_runner = any(map(_is_switch, every(tree, cst.Call)))
             self.to_caller |= self.to_runner
 
@@ -93,9 +95,9 @@ class _Arms:
         self._on_host: set[cst.CSTNode] = set()
         order: list[tuple[cst.CSTNode, cst.CSTNode, bool]] = [(tree, tree, False)]
         for node, _, is_inside in order:  # outer ones first; it grows
-            inside = is_inside or isinstance(node, (cst.FunctionDef, cst.Lambda))
+            inside = is_inside or type(node) in _FUNCTIONS
             order += [(part, node, inside) for part in parts(node)]
-            if isinstance(node, (cst.If, cst.IfExp)):
+            if type(node) is cst.If or type(node) is cst.IfExp:
                 self.choices[node] = is_inside
         for node, around, _ in reversed(order):
             is_telling = type(node) in _TELLING
