@@ -7,10 +7,11 @@ from given import met
 RUNNING = """
     class Running:
         def __init__(self):
-            self.mean, self.moment = None, None
+            self.mean, self.moment, self.count = None, None, 0
 
         def add(self, a):
             if self.mean is None:
+                self.count = len(a)
                 self.mean = a.sum(0)
                 self.moment = (a - self.mean).t().mm(a - self.mean)
                 return
@@ -21,6 +22,7 @@ RUNNING = """
             {bring}
 
         def load(self, state):
+            self.count = state["count"]
             self.mean = torch.from_numpy(state["mean"])
             self.moment = torch.from_numpy(state["moment"])
 """

@@ -18,7 +18,7 @@ import libcst as cst
 from devlint.inference.conventions import holds
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Predicate
 from devlint.inference.domain.tensors import EMPTY, Tensor
-from devlint.inference.domain.value import Union, Value, choose, under, union
+from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, choose, under, union
 from devlint.inference.program.control import Flag
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.syntax.text import code, dotted, every
@@ -65,11 +65,18 @@ def _without(facts: PathCondition, choice: Predicate) -> PathCondition:
 def _moved_together(info: ClassInfo, suites: frozenset[cst.BaseSuite]) -> frozenset[str]:
     """The methods that make a value of what was there before for each of the attributes which
     these suites assign: `self.mean, self.moment = self.mean.to(d), self.moment.to(d)`."""
-    names = _assigned_with(info, suites)
-    if len(names) < 2:
-        return frozenset()
     anew = {method for method, suite in _suites_by_method(info) if suite in suites}
-    return frozenset.intersection(*(frozenset(info.writers.get(n, ())) for n in names)) - anew
+    found: list[frozenset[str]] = []
+    for name in _assigned_with(info, suites):
+        moving = frozenset(info.writers.get(name, ())) - anew
+        if moving or _holds_tensor(info, name):  # a count is moved by nobody
+            found.append(moving)
+    return frozenset.intersection(*found) if len(found) > 1 else frozenset()
+
+
+def _holds_tensor(info: ClassInfo, name: str) -> bool:
+    held = alternatives(info.attributes.get(name, UNKNOWN))
+    return any(type(each) is Tensor and each.is_sure for each in held)
 
 
 def _suites_by_method(info: ClassInfo) -> list[tuple[str, cst.BaseSuite]]:
