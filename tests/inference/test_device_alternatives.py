@@ -46,3 +46,9 @@ def test_a_tensor_is_read_where_its_device_was_chosen(choice, use, found):
 )
 def test_a_module_is_called_where_its_device_was_chosen(choice, use, found):
     assert len(met(CHOSEN.format(choice=choice, use=use))) == found
+
+
+@pytest.mark.parametrize(("test", "found"), [("flag", 1), ("not flag", 0)])
+def test_a_move_of_what_is_unknown_goes_there_too(test, found):
+    use = f"z = (x.first[0]).to(place)\n        if {test}: z.detach().numpy()"
+    assert len(host_reads(given(CHOSEN.format(choice=CHOICES[0], use=use)))) == found

@@ -22,7 +22,7 @@ from devlint.inference.models.loaders import is_indifferent, is_measure, makes_b
 from devlint.inference.models.module_inputs import leave_inputs_to_callers, show_moved
 from devlint.inference.models.moves.copies import wait_for_copies
 from devlint.inference.models.moves.in_place import module_alone
-from devlint.inference.models.moves.targets import target_of
+from devlint.inference.models.moves.targets import condition_of_target, target_of
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.models.tokenizers import tokenized
@@ -78,6 +78,7 @@ def move_of_unknown(
         return base
     wait_for_copies(frame, name, target, arguments)
     step = frame.origin(StepKind.MOVED, node)
+    step.when = condition_of_target(frame, arguments, target)
     evidence = Evidence()
     evidence.effects.move(frame.state.when)
     evidence.effects.unread = base is UNREAD
