@@ -33,6 +33,42 @@ def test_a_parameter_of_another_place(built, made, found):
     ] * found
 
 
+ROUND_ABOUT = """
+from elsewhere import spread
+
+class Codebook(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        self.weight = nn.Parameter(torch.zeros(3))
+
+    def labelled(self, value):
+        return ["new"], value
+
+    def forward(self, x):
+        new = nn.Parameter({data})
+        self.labels, self.weight = self.labelled(new)
+        return x + self.weight
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        ("spread(x)", 0),  # of which nothing is known
+        ("spread()[:, 0].detach()", 0),
+        ("self.layer(x)[:, 0].detach()", 0),
+        ("torch.rand(3)", 1),
+        ("torch.rand(3, device=x.device)", 0),
+    ],
+)
+def test_a_parameter_made_of_data_is_where_that_is(data, found):
+    kept = plain_attributes(settled(ROUND_ABOUT.format(data=data)))
+    assert [each for each in kept if each.endswith("overwrites parameter")] == [
+        "Codebook.weight@cpu overwrites parameter"
+    ] * found
+
+
 def test_a_first_parameter_of_a_method_is_registered_there():
     code = GROWING.format(built="pass", made="torch.zeros(4, width)")
     lazily = code.replace("self.weight = nn.Parameter(torch.zeros(3, width))", "self.weight = None")
