@@ -33,6 +33,47 @@ def test_a_parameter_of_another_place(built, made, found):
     ] * found
 
 
+SET_UP = """
+class Search(nn.Module):
+    def __init__(self, edges):
+        super().__init__()
+        self.edges, self.method = edges, None
+        self.weight = nn.Parameter(torch.zeros(edges, 3))
+
+    def choose(self, method: {kind}):
+        {check}
+        self.method = method
+        self.weight = nn.Parameter(torch.zeros(self.edges, 4))
+
+    def restart(self):
+        {behind}
+"""
+ONCE = "assert self.method is None"
+
+
+@pytest.mark.parametrize(
+    ("kind", "check", "behind", "found"),
+    [
+        ("str", ONCE, "pass", 0),
+        ("str", 'assert self.method is None, "once"', "pass", 0),
+        ("str", 'if self.method is not None: raise ValueError("once")', "pass", 0),
+        ("str", "pass", "pass", 1),
+        ("str", "assert self.edges is not None", "pass", 1),
+        ("str", "assert self.edges is None", "pass", 1),  # which no second call is asked for
+        ("str", "assert self.method is not None", "pass", 1),  # only once it was chosen
+        ("str", 'if self.method is not None: print("again")', "pass", 1),
+        ("str", ONCE, 'self.method = None; self.choose("new")', 1),
+        ("torch.Tensor", ONCE, "pass", 1),  # there is data: the module has been moved
+    ],
+)
+def test_what_refuses_to_run_twice_sets_a_module_up(kind, check, behind, found):
+    code = SET_UP.format(kind=kind, check=check, behind=behind)
+    kept = plain_attributes(settled(code))
+    assert [each for each in kept if each.endswith("overwrites parameter")] == [
+        "Search.weight@cpu overwrites parameter"
+    ] * found
+
+
 ROUND_ABOUT = """
 from elsewhere import spread
 
