@@ -50,6 +50,17 @@ OPEN = "torch.arange(4)@cpu + rows@δ(rows) possible"
             "class Net(nn.Module):\n    def forward(self, x):\n        return shift(x.exp())",
             RAISES,
         ),
+        # by the name of a parameter for which it stands in
+        ("def read(path, move=shift):\n    return move(torch.from_numpy(np.load(path)))", OPEN),
+        ("def read(path, *, move=shift):\n    return move(torch.from_numpy(np.load(path)))", OPEN),
+        ("def read(path, move=None):\n    return move(torch.from_numpy(np.load(path)))", RAISES),
+        ("def read(path, move=len):\n    return move(torch.from_numpy(np.load(path)))", RAISES),
+        ("def use(x, move=shift):\n    return move(x.cuda())", RAISES),
+        (
+            "def read(path, move=shift):\n    return move(torch.from_numpy(np.load(path)))\n\n"
+            "def use(x):\n    return shift(x.cuda())",
+            RAISES,
+        ),
         # handed to who calls it on the host
         ("pipeline = transforms.Compose([transforms.Lambda(shift), len])", OPEN),
         ("def load(data):\n    return Dataset(data, transform=shift)", OPEN),

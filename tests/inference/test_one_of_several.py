@@ -2,7 +2,7 @@
 
 import libcst as cst
 import pytest
-from given import given, host_reads, met
+from given import given, host_reads, meetings, met
 
 from devlint.inference.api import infer_file
 from devlint.project.source import ParsedFile
@@ -254,3 +254,58 @@ def array(rows: torch.Tensor, x):
     return np.array(x)
 """
     assert bool(host_reads(given(code))) is is_tensor
+
+
+LAYERS = """
+class Cell(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.edges = nn.ModuleList([nn.Linear(3, 3), nn.Linear(3, 3)])
+
+    def select(self, x, weights):
+        return {reads}
+
+class Wider(Cell):
+    pass
+
+class Other(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.layer(x)
+
+class Net(nn.Module):
+    def __init__(self, n):
+        super().__init__()
+        self.arch = nn.Parameter(torch.zeros(2))
+        self.stem = nn.Linear(3, 3)
+        self.cells = nn.ModuleList()
+        for i in range(n):
+            self.cells.append(Other() if i % 2 else {made}())
+
+    def forward(self, x):
+        weights = self.arch.detach().cpu()
+        x = self.stem(x)
+        for cell in self.cells:
+            if isinstance(cell, {asked}):
+                x = cell.select(x, weights)
+        return x
+"""
+READS = "self.edges[weights.argmax().item()](x)"
+
+
+@pytest.mark.parametrize(
+    ("reads", "made", "asked", "found"),
+    [
+        (READS, "Cell", "Cell", False),
+        (READS, "Wider", "Cell", False),
+        (READS, "Cell", "nn.Module", True),  # which method is called nobody says
+        ("x * weights", "Cell", "Cell", True),
+        ("x * weights", "Wider", "Cell", True),
+    ],
+)
+def test_of_several_modules_it_is_one_of_the_class_that_was_asked_for(reads, made, asked, found):
+    seen = meetings(given(LAYERS.format(reads=reads, made=made, asked=asked)))
+    assert bool(seen) is found

@@ -33,6 +33,83 @@ def test_a_parameter_of_another_place(built, made, found):
     ] * found
 
 
+SET_UP = """
+class Search(nn.Module):
+    def __init__(self, edges):
+        super().__init__()
+        self.edges, self.method = edges, None
+        self.weight = nn.Parameter(torch.zeros(edges, 3))
+
+    def choose(self, method: {kind}):
+        {check}
+        self.method = method
+        self.weight = nn.Parameter(torch.zeros(self.edges, 4))
+
+    def restart(self):
+        {behind}
+"""
+ONCE = "assert self.method is None"
+
+
+@pytest.mark.parametrize(
+    ("kind", "check", "behind", "found"),
+    [
+        ("str", ONCE, "pass", 0),
+        ("str", 'assert self.method is None, "once"', "pass", 0),
+        ("str", 'if self.method is not None: raise ValueError("once")', "pass", 0),
+        ("str", "pass", "pass", 1),
+        ("str", "assert self.edges is not None", "pass", 1),
+        ("str", "assert self.edges is None", "pass", 1),  # which no second call is asked for
+        ("str", "assert self.method is not None", "pass", 1),  # only once it was chosen
+        ("str", 'if self.method is not None: print("again")', "pass", 1),
+        ("str", ONCE, 'self.method = None; self.choose("new")', 1),
+        ("torch.Tensor", ONCE, "pass", 1),  # there is data: the module has been moved
+    ],
+)
+def test_what_refuses_to_run_twice_sets_a_module_up(kind, check, behind, found):
+    code = SET_UP.format(kind=kind, check=check, behind=behind)
+    kept = plain_attributes(settled(code))
+    assert [each for each in kept if each.endswith("overwrites parameter")] == [
+        "Search.weight@cpu overwrites parameter"
+    ] * found
+
+
+ROUND_ABOUT = """
+from elsewhere import spread
+
+class Codebook(nn.Module):
+    def __init__(self, layer):
+        super().__init__()
+        self.layer = layer
+        self.weight = nn.Parameter(torch.zeros(3))
+
+    def labelled(self, value):
+        return ["new"], value
+
+    def forward(self, x):
+        new = nn.Parameter({data})
+        self.labels, self.weight = self.labelled(new)
+        return x + self.weight
+"""
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        ("spread(x)", 0),  # of which nothing is known
+        ("spread()[:, 0].detach()", 0),
+        ("self.layer(x)[:, 0].detach()", 0),
+        ("torch.rand(3)", 1),
+        ("torch.rand(3, device=x.device)", 0),
+    ],
+)
+def test_a_parameter_made_of_data_is_where_that_is(data, found):
+    kept = plain_attributes(settled(ROUND_ABOUT.format(data=data)))
+    assert [each for each in kept if each.endswith("overwrites parameter")] == [
+        "Codebook.weight@cpu overwrites parameter"
+    ] * found
+
+
 def test_a_first_parameter_of_a_method_is_registered_there():
     code = GROWING.format(built="pass", made="torch.zeros(4, width)")
     lazily = code.replace("self.weight = nn.Parameter(torch.zeros(3, width))", "self.weight = None")

@@ -436,6 +436,64 @@ def resume(path, net, optimizer, lr_scheduler, loader):
     assert len(said_of(tmp_path, code, "DEV502")) == found
 
 
+SCALED = """\
+import os
+
+import torch
+{line}
+
+from . import names
+
+
+class Trainer:
+    def __init__(self, net, scaler, optimizer):
+        self.net, self.scaler, self.optimizer = net, scaler, optimizer
+
+    def save_state(self, folder):
+        torch.save(self.{saved}.state_dict(), os.path.join(folder, names.{file}))
+
+    def load_state(self, folder):
+        state = torch.load(os.path.join(folder, names.SCALER_STATE))
+        return state
+
+    def resume(self, path):
+        self.{owner}.load_state_dict(torch.load(path))
+"""
+SCALING = "from torch.cuda.amp import GradScaler"
+
+
+@pytest.mark.parametrize(
+    ("line", "saved", "file", "owner", "found"),
+    [
+        (SCALING, "scaler", "SCALER_STATE", "scaler", 0),
+        (SCALING, "scaler", "SCALER_STATE", "optimizer", 1),  # a momentum for each parameter
+        (SCALING, "optimizer", "SCALER_STATE", "scaler", 1),
+        (SCALING, "scaler", "OTHER_STATE", "scaler", 1),
+        ("", "scaler", "SCALER_STATE", "scaler", 2),  # a module that scales its input, perhaps
+    ],
+)
+def test_what_a_gradient_scaler_saves_are_numbers(tmp_path, line, saved, file, owner, found):
+    code = SCALED.format(line=line, saved=saved, file=file, owner=owner)
+    assert len(said_of(tmp_path, code, "DEV502")) == found
+
+
+@pytest.mark.parametrize(("package", "found"), [("amp", 0), ("parallel", 1)])
+def test_the_state_of_apexs_amp_is_numbers(tmp_path, package, found):
+    code = f"""\
+import torch
+
+try:
+    from apex import {package}
+except ImportError:
+    {package} = None
+
+
+def resume(path):
+    {package}.load_state_dict(torch.load(path))
+"""
+    assert len(said_of(tmp_path, code, "DEV502")) == found
+
+
 def test_a_file_that_leaves_a_choice_itself_is_an_exception_anywhere(tmp_path):
     for number in range(3):
         (tmp_path / f"part{number}.py").write_text("import torch\n\n\n" + DEMANDING)

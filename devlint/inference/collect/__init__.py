@@ -30,7 +30,7 @@ Its modules:
     dispatched_models, meta_leftovers: models that a library has placed, or that hold no data yet
     missing_devices: devices that objects are asked for and do not have
     kernel_launches: Triton kernels, and the card that they run on
-    loads: what a file holds that is loaded
+    loads, plain_states: what a file holds that is loaded, and states that are numbers
     scopes, file_paths: what a function saves and loads, and where
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
     device_comparisons: comparisons of devices that come out the same anywhere

@@ -221,9 +221,10 @@ def _is_private(name: str) -> bool:
 
 
 def note_unknown(frame: Frame, event: UnknownCalled) -> None:
-    """A call of what is out of sight: of a method, by its name, or of a file not followed."""
+    """A call of what is out of sight: of a method, by its name, or of a file not followed; or of a
+    function that the caller was handed, by the name of the one that stands in for it."""
     node, arguments = event
-    name = called_name(node)
+    name = _stands_in(frame, node.func) or called_name(node)
     if not name or frame.unit.is_test:
         return
     _note_around(frame, f".{name}")
@@ -235,6 +236,18 @@ def note_unknown(frame: Frame, event: UnknownCalled) -> None:
     for slot, value in slots:
         for source, through in _sources(frame, value):
             feeds.add(Feed(f".{name}", slot, source, through, _is_one_of_several(value)))
+
+
+def _stands_in(frame: Frame, callee: cst.BaseExpression) -> str:
+    """The function that a parameter has for its default: `def fit(x, loss=squared): loss(x)`."""
+    if not isinstance(callee, cst.Name) or frame.function is None:
+        return ""
+    params = frame.function.node.params
+    for each in (*params.posonly_params, *params.params, *params.kwonly_params):
+        if each.name.value == callee.value and each.default is not None:
+            name = dotted(each.default).rpartition(".")[2]
+            return "" if name in ("None", "self") else name
+    return ""
 
 
 def note_handed_over(frame: Frame, event: HandedOver) -> None:

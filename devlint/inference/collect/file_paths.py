@@ -80,7 +80,18 @@ def argument_of(call: cst.Call, position: int, name: str) -> cst.BaseExpression 
 
 
 def file_name(node: cst.BaseExpression) -> str:
-    """The last text in the expression of a path, or the object's attribute that holds it."""
+    """The last text in the expression of a path, or else the last constant in it, or the object's
+    attribute that holds the path."""
     if dotted(node).startswith("self."):
         return dotted(node)
-    return ["", *_texts(node)][-1]
+    return ["", *_constants(node), *_texts(node)][-1]
+
+
+def _constants(node: cst.CSTNode) -> Iterator[str]:
+    """`os.path.join(folder, names.STATE_FILE)`: what a constant says, it says each time."""
+    name = dotted(node)
+    if name.rpartition(".")[2].isupper():
+        yield name
+        return
+    for part in parts(node):
+        yield from _constants(part)

@@ -19,6 +19,7 @@ from devlint.inference.collect import (
     legacy_types,
     loads,
     named_cards,
+    plain_states,
     rank_code,
 )
 from devlint.inference.collect.mentions import note
@@ -41,7 +42,6 @@ from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, Instance
-from devlint.inference.syntax.text import dotted
 
 # Functions of torch.cuda that raise where CUDA is missing: each was called on a build without it.
 _RAISING = frozenset(
@@ -82,12 +82,13 @@ def of_call(frame: Frame, event: Called) -> None:
     if type(callee) is External and callee.name == "builtins.isinstance":
         for _, argument in arguments.all():
             mentions.notes.pop(argument, None)
-    elif type(callee) is External:
+    elif type(callee) is External and name != "load_state_dict":
         full_name = f"{callee.name}.{name}" if name else callee.name
         availability_guards.of_library(frame, node, full_name, arguments)
         _of_library(frame, node, full_name, arguments)
     elif name == "load_state_dict":
-        given = mentions.numbers if _holds_numbers(node) else mentions.weights
+        plain = plain_states.is_of_numbers(frame.unit, node)
+        given = mentions.numbers if plain else mentions.weights
         given.update(n for _, n in arguments.all())
         optimizers.loaded(frame, node)
     elif name in ("cuda", "to", "type"):
@@ -180,11 +181,6 @@ def settle(unit: Unit) -> None:
         if noted.loader is None or loads.is_loader(noted.loader):
             unit.facts.mentions.append(_mention(unit, noted))
     unit.kept(Workers).settle(unit)
-
-
-def _holds_numbers(loading: cst.Call) -> bool:
-    """`scheduler.load_state_dict(…)`: by its name the object has no tensors in its state."""
-    return holds("numbers-owner", dotted(loading.func).rpartition(".")[0])
 
 
 def _mention(unit: Unit, noted: MentionNote) -> Mention:

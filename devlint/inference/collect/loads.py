@@ -4,7 +4,8 @@ shows to be something else.
 Nothing has to be said where the same run has saved what it loads, where a file holds no tensors or
 those of the host, and where the host has a load of its own.
 
-Plain values, numbers and texts, are on no device: `{"epoch": 3, "loss": loss.item()}`.
+Plain values, numbers and texts, are on no device: `{"epoch": 3, "loss": loss.item()}`. Nor is the
+state of a scheduler or a gradient scaler.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.collect.file_paths import LOADS, argument_of, file_name
+from devlint.inference.collect.plain_states import is_of_numbers
 from devlint.inference.collect.scopes import OWN_NAME, Scopes, scope_of
 from devlint.inference.conventions import holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
@@ -143,7 +145,7 @@ def _is_plain(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     if not name:
         return False
     saved = [
-        is_number(value, info)
+        _is_number(unit, value, info)
         for other, value in unit.kept(Scopes).written.get(name, ())
         if info is None or other.info is info
     ]
@@ -197,17 +199,18 @@ _PLAIN = ("int", "float", "len", "str", "bool", "round", *LOADS)
 _PLAIN_METHODS = ("item", "tolist", "numel", "size")
 
 
-def is_number(node: cst.BaseExpression, info: ClassInfo | None) -> bool:
-    """A number, a text, or a literal of such; or an attribute that never holds anything else."""
+def _is_number(unit: Unit, node: cst.BaseExpression, info: ClassInfo | None) -> bool:
+    """A number, a text, a state or literal of such; or an attribute that holds nothing else."""
     if isinstance(node, (cst.Integer, cst.Float, cst.SimpleString, cst.FormattedString)):
         return True
     if isinstance(node, cst.UnaryOperation):
-        return is_number(node.expression, info)
+        return _is_number(unit, node.expression, info)
     if isinstance(node, (cst.Dict, cst.Tuple)):
-        return bool(node.elements) and all(is_number(e.value, info) for e in node.elements)
+        return bool(node.elements) and all(_is_number(unit, e.value, info) for e in node.elements)
     if isinstance(node, cst.Call):
         method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
-        return dotted(node.func) in _PLAIN or method in _PLAIN_METHODS
+        plain = dotted(node.func) in _PLAIN or method in _PLAIN_METHODS
+        return plain or is_of_numbers(unit, node)
     owner, _, name = dotted(node).partition(".")
     if owner != "self" or not name or info is None:
         return False
@@ -218,5 +221,5 @@ def is_number(node: cst.BaseExpression, info: ClassInfo | None) -> bool:
         if dotted(each.target) == dotted(node)
     ]
     return bool(values) and all(
-        not isinstance(value, cst.Attribute) and is_number(value, info) for value in values
+        not isinstance(value, cst.Attribute) and _is_number(unit, value, info) for value in values
     )

@@ -12,6 +12,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import (
     DEFAULT,
     GRAD,
+    INDIRECT,
     KEPT,
     LOADED,
     MAYBE_SCALAR,
@@ -170,8 +171,9 @@ def _is_on_constructors_device(frame: Frame, value: Tensor) -> bool:
 
 def _is_made_anew(info: ClassInfo, frame: Frame, name: str, value: Tensor) -> bool:
     """A method puts a parameter on the default device in the place of one that the constructor
-    registered, and that the module has taken with it since."""
-    if frame.constructing or value.place != CPU:
+    registered, and that the module has taken with it since. One that is made of what nothing is
+    known of is where that is: mostly of what the module has computed."""
+    if frame.constructing or value.place != CPU or value.traits & INDIRECT:
         return False
     return info.registered.get(name) == "parameter" and bool(value.traits & DEFAULT)
 

@@ -323,10 +323,25 @@ def is_module_class(frame: Frame, kind: Value) -> bool:
 
 
 def _narrow_to_object(frame: Frame, node: cst.BaseExpression, path: str, kind: ClassValue) -> None:
-    """What may be anything is an object of the class, with the attributes that its methods set."""
+    """What may be anything is an object of the class, with the attributes that its methods set; and
+    of several modules, as of those in a list, it is one of that class."""
     value = frame.eval(node)
     if type(value) is Tensor and value.evidence is not None and not kind.info.is_module:
         frame.state.hold(path, Instance(kind.info, origin=value.origin))
+    several = alternatives(value)
+    if len(several) > 1 and all(type(v) is Instance and v.module for v in several):
+        fitting = [v for v in several if _may_be_of(v, kind)]
+        if 0 < len(fitting) < len(several):
+            frame.state.hold(path, union(fitting))
+
+
+def _may_be_of(value: Value, kind: ClassValue) -> bool:
+    """An object of the class, or of a class that nothing shows to be another."""
+    if type(value) is not Instance or value.info is None:
+        return type(value) is Instance and not value.library
+    lineage = value.info.lineage()
+    bases = (base for each in lineage for base in each.bases)
+    return kind.info in lineage or any(isinstance(b, Value) and is_untold(b) for b in bases)
 
 
 def _narrow_no_tensor(frame: Frame, node: cst.Call, callee: str) -> None:

@@ -18,6 +18,7 @@ from devlint.inference.domain.tensors import (
     DEFAULT,
     EMPTY,
     GRAD,
+    INDIRECT,
     LOADED,
     NON_LEAF,
     PARAMETER,
@@ -25,7 +26,7 @@ from devlint.inference.domain.tensors import (
     VECTOR,
     Tensor,
 )
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives, cases, choose
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, cases, choose, is_untold
 from devlint.inference.models.devices import LEGACY_TYPES, place_of
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.held_tensors import tensors_in
@@ -63,6 +64,8 @@ def _parameter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     traits = PARAMETER | GRAD | recorded
     if value is None or type(value) is not Tensor:
         traits |= DEFAULT
+    if value is not None and is_untold(value):
+        traits |= INDIRECT  # it is where its data is, wherever that may be
     return Tensor(place, frame.origin(StepKind.CREATED, node), traits)
 
 

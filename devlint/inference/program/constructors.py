@@ -1,4 +1,6 @@
-"""Functions that run only while a module is being built."""
+"""Functions that run only while a module is being built: its constructor, what only that calls, and
+what sets the module up once and refuses to do so again.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.declarations import ClassInfo, Function, functions_of
 from devlint.inference.program.frames import Frame, closure_of
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import code, dotted, every, last_statement
 
 _BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
 
@@ -31,7 +33,9 @@ def runs_in_constructor(frame: Frame) -> bool:
     if answer is None:
         built = function in known.building and not _builds(function)
         built = built or _is_of(function, known.text)
-        answer = built or (function.info is not None and _sets_up(function))
+        answer = built or (
+            function.info is not None and (_sets_up(function) or _refuses_twice(function))
+        )
         known.answers[function] = answer
     return answer
 
@@ -62,6 +66,58 @@ def _sets_up(function: Function) -> bool:
     if f".{function.name}(" in function.unit.source.text:
         return False
     return function.contains(".register_buffer(")
+
+
+def _refuses_twice(function: Function) -> bool:
+    """The method begins with a refusal to run again, and its class never calls it: whoever makes
+    the module calls it next, as a second part of the constructor.
+
+    `assert self.method is None`, and then `self.method = method`
+    """
+    body = function.node.body
+    if is_handed_data(function) or f"self.{function.name}(" in function.unit.source.text:
+        return False
+    assigned: set[str] = set()
+    refused: set[str] = set()
+    for line in body.body if isinstance(body, cst.IndentedBlock) else ():
+        if isinstance(line, cst.If) and _raises(line.body):
+            refused.add(_given_path(line.test, refusing=True))
+        for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
+            if isinstance(statement, cst.Assert) and not assigned:
+                refused.add(_given_path(statement.test, refusing=False))
+            elif isinstance(statement, cst.Assign):
+                assigned.update(dotted(target.target) for target in statement.targets)
+    return any(path.startswith("self.") for path in refused & assigned)
+
+
+def _raises(body: cst.BaseSuite) -> bool:
+    last = last_statement(body)
+    if isinstance(last, cst.SimpleStatementLine):
+        last = last.body[-1]
+    return isinstance(last, cst.Raise)
+
+
+def _given_path(test: cst.BaseExpression, refusing: bool) -> str:
+    """`self.method` of `self.method is None`, or where that refuses, of `self.method is not None`;
+    "" of any other test."""
+    if not isinstance(test, cst.Comparison) or len(test.comparisons) != 1:
+        return ""
+    asked = test.comparisons[0]
+    wanted = cst.IsNot if refusing else cst.Is
+    is_of_none = isinstance(asked.operator, wanted) and dotted(asked.comparator) == "None"
+    return dotted(test.left) if is_of_none else ""
+
+
+def is_handed_data(function: Function) -> bool:
+    """The method gets what may be tensors: it runs once there are some."""
+    params = function.node.params
+    given = [*params.posonly_params, *params.params][1:]
+    return any(
+        each.default is None
+        if each.annotation is None
+        else "Tensor" in code(each.annotation.annotation)
+        for each in given
+    )
 
 
 def _is_of(function: Function, constructors: str, others: Iterable[Function] = ()) -> bool:

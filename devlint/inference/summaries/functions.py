@@ -23,7 +23,7 @@ from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.unification.authority import decider
 from devlint.inference.models.unification.pending_meetings import may_meet
 from devlint.inference.program import tests
-from devlint.inference.program.constructors import runs_in_constructor
+from devlint.inference.program.constructors import is_handed_data, runs_in_constructor
 from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.events import (
     FunctionLeft,
@@ -44,7 +44,7 @@ from devlint.inference.program.roles import works_on_host
 from devlint.inference.program.values import ClassValue, Imported, Instance, self_of
 from devlint.inference.summaries import object_state, returns, waits
 from devlint.inference.syntax.fallbacks import fallback
-from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.text import dotted, every
 from devlint.knowledge import Result
 
 MAX_DEPTH = 24
@@ -195,11 +195,7 @@ def _constructs(frame: Frame, function: Function) -> bool:
         return False
     if function.name in ("__init__", "__new__", "__post_init__"):
         return True
-    params = function.node.params
-    given = [*params.posonly_params, *params.params][1:]
-    return not any(p.default is None and p.annotation is None for p in given) and not any(
-        p.annotation is not None and "Tensor" in code(p.annotation.annotation) for p in given
-    )
+    return not is_handed_data(function)
 
 
 def _place_in_hook(function: Function) -> Placement:
