@@ -58,6 +58,10 @@ _ANSWERS: dict[str, Callable[[Survey, Path, str], bool]] = {
         survey.programs.choose_default_device(file)
     ),
     Question.PROGRAMS_OFFER_HOST: lambda survey, file, _: survey.programs.offer_host(file),
+    Question.IS_IMPORTED: lambda survey, file, _: survey.programs.import_it(file),
+    Question.IS_NAMED_BY_IMPORTERS: lambda survey, file, name: survey.programs.import_by_name(
+        file, name
+    ),
     Question.IS_NAMED_ELSEWHERE: lambda survey, file, name: survey.mentions.elsewhere(name, file),
     Question.REACHES: lambda survey, file, name: survey.mentions.reaches(name, file),
     Question.REBINDS_ELSEWHERE: lambda survey, file, name: survey.mentions.rebinds(name, file),

@@ -342,6 +342,8 @@ what is measured with `ProfilerActivity.CUDA`, timing events or a clock between 
 is compared with the host (`for device in (cpu, cuda)`). Where a file, or a module that it imports,
 needs an extension that the project builds with `CUDAExtension`, where a script sets
 `CUDA_VISIBLE_DEVICES` or wraps its model for several cards, where all tensors are CUDA's by
-default, and where a layer is taken to the card and back, that it demands CUDA is `possible` only. A
-string that a variable holds is configuration, and so is the default of an option.""",
+default, where a layer is taken to the card and back, and in the check of a module that others
+import (its `__main__` part, which reads no options, and what only that calls), that it demands CUDA
+is `possible` only. A string that a variable holds is configuration, and so is the default of an
+option.""",
 )

@@ -11,6 +11,7 @@ from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
 from devlint.inference.program.constructors import is_called_by_constructor
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
+from devlint.inference.program.self_tests import SelfTests
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.words import demonstration
@@ -39,6 +40,8 @@ def reason(unit: Unit, note: MentionNote) -> str:
     converts = note.kind != "load" and unit.is_script  # what it loads may come from anywhere
     if converts and holds("conversion-path", unit.source.path):
         return "it is a script that converts something once, by its path"
+    if _checks_itself(unit, note):
+        return "only the check of its own module, which others import, calls it"
     if _demonstrates(unit, note):
         return "it only shows what the classes of its file do"
     return ""
@@ -49,7 +52,19 @@ def _demonstrates(unit: Unit, note: MentionNote) -> bool:
     if note.function is not None or not any(each.is_module for each in classes_of(unit)):
         return False
     main = demonstration(unit.tree)
-    return main is not None and any(each is note.node for each in every(main, type(note.node)))
+    return main is not None and _is_in(main, note)
+
+
+def _is_in(main: cst.If, note: MentionNote) -> bool:
+    return any(each is note.node for each in every(main, type(note.node)))
+
+
+def _checks_itself(unit: Unit, note: MentionNote) -> bool:
+    """It stands in the check of a module that others import, or in what only that calls."""
+    tests = unit.kept(SelfTests)
+    if note.function is None:
+        return tests.main is not None and _is_in(tests.main, note)
+    return note.function.outermost.node in tests.nodes
 
 
 def strays(note: MentionNote, why: str, at_hand: str) -> bool:
