@@ -229,3 +229,18 @@ def test_a_project_that_saves_from_the_host_loads_anywhere(tmp_path: Path, saves
     (tmp_path / "save.py").write_text(save)
     found = shown(tmp_path, TRAINER.format(move="", behind="pass"), setup="")
     assert [finding.rule for finding in found].count("DEV502") == said
+
+
+@pytest.mark.parametrize(
+    ("imported", "sure"),
+    [
+        ("from exllamav3 import Generator\n", False),
+        ("import mamba_ssm.ops\n", False),
+        ("import vllm_notes\n", True),
+        ("try:\n    import mamba_ssm\nexcept ImportError:\n    mamba_ssm = None\n", True),
+        ("def fast():\n    import vllm\n", True),
+    ],
+)
+def test_a_file_that_needs_a_library_made_for_cuda(tmp_path: Path, imported: str, sure: bool):
+    code = f"{imported}\n\ndef run(model, x, device):\n    return model(x.cuda())\n"
+    assert bool(shown(tmp_path, f"import torch\n{code}", setup="")) == sure

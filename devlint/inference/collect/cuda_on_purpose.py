@@ -35,6 +35,8 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "the project brings all that it saves to the host first"
     if importer is not None and importer.needs_cuda(unit.source.path):
         return _BUILT
+    if holds("cuda-library-text", text):
+        return "it imports a library of kernels that are made for CUDA"
     if note.kind == "device" and _is_brought_back(note):
         return "it takes a part of the model to the card and back"
     converts = note.kind != "load" and unit.is_script  # what it loads may come from anywhere
