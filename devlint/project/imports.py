@@ -382,6 +382,9 @@ class Importer:
     def is_imported(self, path: str) -> bool:
         return self._answer(Question.IS_IMPORTED, path)
 
+    def callers_demand_cuda(self, name: str, path: str) -> bool:
+        return self._answer(Question.CALLERS_DEMAND_CUDA, path, name)
+
     def is_named_by_importers(self, name: str, path: str) -> bool:
         return self._answer(Question.IS_NAMED_BY_IMPORTERS, path, name)
 

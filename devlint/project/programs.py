@@ -79,6 +79,16 @@ class Programs:
 
     def import_by_name(self, file: Path, name: str) -> bool:
         """Whether a file that imports a file, or a package that does, uses a name of it."""
+        found = self.importers_of(file)
+        word = name.encode()
+        return any(
+            not means_its_own(text, word) and any(True for _ in uses_in(each, text, word, True))
+            for each, text in ((each, _content(each)) for each in found)
+            if word in text
+        )
+
+    def importers_of(self, file: Path) -> set[Path]:
+        """The files that import a file, or a package that does."""
         found: set[Path] = set()
         waiting = [file]
         while waiting:
@@ -87,12 +97,7 @@ class Programs:
                 new = self.graph.importers_of(each) - found - {file}
                 found |= new
                 waiting += new
-        word = name.encode()
-        return any(
-            not means_its_own(text, word) and any(True for _ in uses_in(each, text, word, True))
-            for each, text in ((each, _content(each)) for each in found)
-            if word in text
-        )
+        return found
 
     def _offers_host(self, file: Path) -> bool:
         known = self._offering.get(file)

@@ -19,6 +19,8 @@ class Question(str, Enum):
     """Does what runs the file, by importing it, leave the choice of the host?"""
     IS_IMPORTED = "is-imported"
     """Does another file, which is no test, import the file?"""
+    CALLERS_DEMAND_CUDA = "callers-demand-cuda"
+    """Do all programs that come to what the file defines under the name fail without CUDA?"""
     IS_NAMED_BY_IMPORTERS = "is-named-by-importers"
     """Does a file that imports the file, or its package, name what it defines under the name?"""
     IS_NAMED_ELSEWHERE = "is-named-elsewhere"

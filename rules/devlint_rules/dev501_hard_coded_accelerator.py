@@ -343,8 +343,8 @@ is compared with the host (`for device in (cpu, cuda)`). Where a file, or a modu
 needs an extension that the project builds with `CUDAExtension`, where a file imports a library of
 kernels for CUDA at its top (`vllm`, `exllamav2`, `mamba_ssm`), where a script sets
 `CUDA_VISIBLE_DEVICES` or wraps its model for several cards, where all tensors are CUDA's by
-default, where a layer is taken to the card and back, and in the check of a module that others
-import (its `__main__` part, which reads no options, and what only that calls), that it demands CUDA
-is `possible` only. A string that a variable holds is configuration, and so is the default of an
-option.""",
+default, where a layer is taken to the card and back, where all programs of the project that come to
+it assert that CUDA is there, and in the check of a module that others import (its `__main__` part,
+which reads no options, and what only that calls), that it demands CUDA is `possible` only. A string
+that a variable holds is configuration, and so is the default of an option.""",
 )

@@ -106,6 +106,9 @@ class Files:
         word = re.compile(rf"^\s*(from|import)\b.*\b{Path(path).stem}\b", re.M)
         return any(word.search(f.text) for f in self.modules.values() if f.path != path)
 
+    def callers_demand_cuda(self, name: str, path: str) -> bool:
+        return False
+
     def is_named_by_importers(self, name: str, path: str) -> bool:
         return self.is_named_elsewhere(name, path)
 

@@ -44,6 +44,8 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "it is a script that converts something once, by its path"
     if _checks_itself(unit, note):
         return "only the check of its own module, which others import, calls it"
+    if _is_demanded_by_callers(unit, note):
+        return "all that call it in the project ask for CUDA first"
     if _demonstrates(unit, note):
         return "it only shows what the classes of its file do"
     return ""
@@ -67,6 +69,16 @@ def _checks_itself(unit: Unit, note: MentionNote) -> bool:
     if note.function is None:
         return tests.main is not None and _is_in(tests.main, note)
     return note.function.outermost.node in tests.nodes
+
+
+def _is_demanded_by_callers(unit: Unit, note: MentionNote) -> bool:
+    """All programs of the project that come to its function, or class, fail without CUDA."""
+    importer = unit.context.importer
+    if note.function is None or importer is None or unit.kept(Mentions).is_script:
+        return False
+    outer = note.function.outermost
+    name = outer.name if outer.info is None else outer.info.name
+    return importer.callers_demand_cuda(name, unit.source.path)
 
 
 def strays(note: MentionNote, why: str, at_hand: str) -> bool:
