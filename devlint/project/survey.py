@@ -64,8 +64,8 @@ _ANSWERS: dict[str, Callable[[Survey, Path, str], bool]] = {
     ),
     Question.PROGRAMS_OFFER_HOST: lambda survey, file, _: survey.programs.offer_host(file),
     Question.IS_IMPORTED: lambda survey, file, _: survey.programs.import_it(file),
-    Question.CALLERS_DEMAND_CUDA: lambda survey, file, name: (
-        survey.cuda_callers.demand_cuda(file, name)
+    Question.CALLERS_DEMAND_CUDA: lambda survey, file, name: survey.cuda_callers.demand_cuda(
+        file, name
     ),
     Question.IS_NAMED_BY_IMPORTERS: lambda survey, file, name: survey.programs.import_by_name(
         file, name
