@@ -46,7 +46,7 @@ from devlint.inference.interpreter import (
 from devlint.inference.interpreter.attributes import attribute_of
 from devlint.inference.interpreter.files import run_unit
 from devlint.inference.interpreter.iteration import element_of
-from devlint.inference.program import roles
+from devlint.inference.program import roles, self_tests
 from devlint.inference.program.declarations import Function, classes_of, functions_of
 from devlint.inference.program.frames import body_of
 from devlint.inference.program.functions import Summary
@@ -135,6 +135,7 @@ def finish_unit(unit: Unit) -> Facts:
     returns.settle(unit)
     moves_in_vain.settle(unit)
     roles.settle(unit)
+    self_tests.note(unit)
     hard_coded_accelerators.settle(unit)
     accelerator_calls.settle(unit)
     autocasts.settle(unit)

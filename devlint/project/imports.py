@@ -379,6 +379,15 @@ class Importer:
     def programs_offer_host(self, path: str) -> bool:
         return self._answer(Question.PROGRAMS_OFFER_HOST, path)
 
+    def is_imported(self, path: str) -> bool:
+        return self._answer(Question.IS_IMPORTED, path)
+
+    def callers_demand_cuda(self, name: str, path: str) -> bool:
+        return self._answer(Question.CALLERS_DEMAND_CUDA, path, name)
+
+    def is_named_by_importers(self, name: str, path: str) -> bool:
+        return self._answer(Question.IS_NAMED_BY_IMPORTERS, path, name)
+
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         return self._answer(Question.IS_NAMED_ELSEWHERE, path, name)
 

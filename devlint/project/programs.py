@@ -17,7 +17,7 @@ from pathlib import Path
 
 from devlint.project.import_graph import ImportGraph, Modules
 from devlint.project.source import SourceError, read
-from devlint.project.uses import lines_with
+from devlint.project.uses import lines_with, means_its_own, uses_in
 
 # What makes tensors elsewhere than on the host, where nobody says where.
 SETS_DEFAULT = re.compile(
@@ -79,6 +79,33 @@ class Programs:
             above = (other for other in self.graph.reaching(file) if may_set_default(other.name))
             known = self._open[file] = any(map(self._offers_host, above))
         return known
+
+    def import_it(self, file: Path) -> bool:
+        """Whether another file, which is no test, imports a file."""
+        others = self.graph.importers_of(file) - {file}
+        return any(may_set_default(each.name) and not self._is_of_tests(each) for each in others)
+
+    def import_by_name(self, file: Path, name: str) -> bool:
+        """Whether a file that imports a file, or a package that does, uses a name of it."""
+        found = self.importers_of(file)
+        word = name.encode()
+        return any(
+            not means_its_own(text, word) and any(True for _ in uses_in(each, text, word, True))
+            for each, text in ((each, _content(each)) for each in found)
+            if word in text
+        )
+
+    def importers_of(self, file: Path) -> set[Path]:
+        """The files that import a file, or a package that does."""
+        found: set[Path] = set()
+        waiting = [file]
+        while waiting:
+            each = waiting.pop()
+            if each == file or each.name == "__init__.py":
+                new = self.graph.importers_of(each) - found - {file}
+                found |= new
+                waiting += new
+        return found
 
     def _offers_host(self, file: Path) -> bool:
         known = self._offering.get(file)

@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from devlint.project.cuda_builds import CudaBuilds
+from devlint.project.cuda_callers import CudaCallers
 from devlint.project.import_graph import Modules
 from devlint.project.mentions import Mentions
 from devlint.project.programs import Programs
@@ -39,6 +40,10 @@ class Survey:
     def programs(self) -> Programs:
         return Programs(self._modules)
 
+    @cached_property
+    def cuda_callers(self) -> CudaCallers:
+        return CudaCallers(self.programs)
+
     def look_through(self) -> None:
         """Look through the files now: copies of this process need not do so, each for itself."""
         self.mentions.look_through()
@@ -58,6 +63,13 @@ _ANSWERS: dict[str, Callable[[Survey, Path, str], bool]] = {
         survey.programs.choose_default_device(file)
     ),
     Question.PROGRAMS_OFFER_HOST: lambda survey, file, _: survey.programs.offer_host(file),
+    Question.IS_IMPORTED: lambda survey, file, _: survey.programs.import_it(file),
+    Question.CALLERS_DEMAND_CUDA: lambda survey, file, name: survey.cuda_callers.demand_cuda(
+        file, name
+    ),
+    Question.IS_NAMED_BY_IMPORTERS: lambda survey, file, name: survey.programs.import_by_name(
+        file, name
+    ),
     Question.IS_NAMED_ELSEWHERE: lambda survey, file, name: survey.mentions.elsewhere(name, file),
     Question.REACHES: lambda survey, file, name: survey.mentions.reaches(name, file),
     Question.REBINDS_ELSEWHERE: lambda survey, file, name: survey.mentions.rebinds(name, file),

@@ -340,8 +340,11 @@ are the methods of a class whose constructor does so or makes a `torch.cuda.Stre
 with streams or calls a kernel that there is for CUDA only (`amp_C`, `flash_attn`, `…_cuda`). So is
 what is measured with `ProfilerActivity.CUDA`, timing events or a clock between two waits, and what
 is compared with the host (`for device in (cpu, cuda)`). Where a file, or a module that it imports,
-needs an extension that the project builds with `CUDAExtension`, where a script sets
+needs an extension that the project builds with `CUDAExtension`, where a file imports a library of
+kernels for CUDA at its top (`vllm`, `exllamav2`, `mamba_ssm`), where a script sets
 `CUDA_VISIBLE_DEVICES` or wraps its model for several cards, where all tensors are CUDA's by
-default, and where a layer is taken to the card and back, that it demands CUDA is `possible` only. A
-string that a variable holds is configuration, and so is the default of an option.""",
+default, where a layer is taken to the card and back, where all programs of the project that come to
+it assert that CUDA is there, and in the check of a module that others import (its `__main__` part,
+which reads no options, and what only that calls), that it demands CUDA is `possible` only. A string
+that a variable holds is configuration, and so is the default of an option.""",
 )

@@ -102,6 +102,16 @@ class Files:
     def programs_offer_host(self, path: str) -> bool:
         return False
 
+    def is_imported(self, path: str) -> bool:
+        word = re.compile(rf"^\s*(from|import)\b.*\b{Path(path).stem}\b", re.M)
+        return any(word.search(f.text) for f in self.modules.values() if f.path != path)
+
+    def callers_demand_cuda(self, name: str, path: str) -> bool:
+        return False
+
+    def is_named_by_importers(self, name: str, path: str) -> bool:
+        return self.is_named_elsewhere(name, path)
+
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         word = re.compile(rf"\b{name}\b")
         return any(word.search(f.text) for f in self.modules.values() if f.path != path)

@@ -232,3 +232,29 @@ def test_a_project_that_saves_from_the_host_loads_anywhere(tmp_path: Path, saves
     (tmp_path / "save.py").write_text(save)
     found = shown(tmp_path, TRAINER.format(move="", behind="pass"), setup="")
     assert [finding.rule for finding in found].count("DEV502") == said
+
+
+@pytest.mark.parametrize(
+    ("imported", "sure"),
+    [
+        ("from exllamav3 import Generator\n", False),
+        ("import mamba_ssm.ops\n", False),
+        ("import vllm_notes\n", True),
+        ("try:\n    import mamba_ssm\nexcept ImportError:\n    mamba_ssm = None\n", True),
+        ("def fast():\n    import vllm\n", True),
+    ],
+)
+def test_a_file_that_needs_a_library_made_for_cuda(tmp_path: Path, imported: str, sure: bool):
+    code = f"{imported}\n\ndef run(model, x, device):\n    return model(x.cuda())\n"
+    assert bool(shown(tmp_path, f"import torch\n{code}", setup="")) == sure
+
+
+@pytest.mark.parametrize(
+    ("asked", "sure"),
+    [("    assert torch.cuda.is_available()\n", False), ("", True)],
+)
+def test_what_only_programs_that_demand_cuda_come_to(tmp_path: Path, asked: str, sure: bool):
+    code = "import torch\n\n\ndef run(model, x, device):\n    return model(x.cuda())\n"
+    main = f"def main():\n{asked}    run(print, 3, 4)\n\n\nmain()\n"
+    (tmp_path / "train.py").write_text(f"import torch\nfrom net import run\n\n\n{main}")
+    assert bool(shown(tmp_path, code, setup="")) == sure

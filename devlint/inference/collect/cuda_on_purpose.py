@@ -11,6 +11,7 @@ from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
 from devlint.inference.program.constructors import is_called_by_constructor
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
+from devlint.inference.program.self_tests import SelfTests
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.words import demonstration
@@ -34,11 +35,17 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "the project brings all that it saves to the host first"
     if importer is not None and importer.needs_cuda(unit.source.path):
         return _BUILT
+    if holds("cuda-library-text", text):
+        return "it imports a library of kernels that are made for CUDA"
     if note.kind == "device" and _is_brought_back(note):
         return "it takes a part of the model to the card and back"
     converts = note.kind != "load" and unit.is_script  # what it loads may come from anywhere
     if converts and holds("conversion-path", unit.source.path):
         return "it is a script that converts something once, by its path"
+    if _checks_itself(unit, note):
+        return "only the check of its own module, which others import, calls it"
+    if _is_demanded_by_callers(unit, note):
+        return "all that call it in the project ask for CUDA first"
     if _demonstrates(unit, note):
         return "it only shows what the classes of its file do"
     return ""
@@ -49,7 +56,29 @@ def _demonstrates(unit: Unit, note: MentionNote) -> bool:
     if note.function is not None or not any(each.is_module for each in classes_of(unit)):
         return False
     main = demonstration(unit.tree)
-    return main is not None and any(each is note.node for each in every(main, type(note.node)))
+    return main is not None and _is_in(main, note)
+
+
+def _is_in(main: cst.If, note: MentionNote) -> bool:
+    return any(each is note.node for each in every(main, type(note.node)))
+
+
+def _checks_itself(unit: Unit, note: MentionNote) -> bool:
+    """It stands in the check of a module that others import, or in what only that calls."""
+    tests = unit.kept(SelfTests)
+    if note.function is None:
+        return tests.main is not None and _is_in(tests.main, note)
+    return note.function.outermost.node in tests.nodes
+
+
+def _is_demanded_by_callers(unit: Unit, note: MentionNote) -> bool:
+    """All programs of the project that come to its function, or class, fail without CUDA."""
+    importer = unit.context.importer
+    if note.function is None or importer is None or unit.kept(Mentions).is_script:
+        return False
+    outer = note.function.outermost
+    name = outer.name if outer.info is None else outer.info.name
+    return importer.callers_demand_cuda(name, unit.source.path)
 
 
 def strays(note: MentionNote, why: str, at_hand: str) -> bool:

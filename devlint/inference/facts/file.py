@@ -82,6 +82,8 @@ class Facts:
     callees: dict[cst.CSTNode, cst.CSTNode] = field(default_factory=dict)  # by call, of this file
     # Functions that nothing in sight uses, though the project uses their file: their names.
     left_over: dict[cst.CSTNode, str] = field(default_factory=dict)
+    # The check of a module that others import: its main part, and what only that names.
+    self_tests: frozenset[cst.CSTNode] = frozenset()
     # Functions that run many times in one step, and the places that show it.
     repeated: dict[cst.CSTNode, Site] = field(default_factory=dict)
     # Those that nothing in sight calls, and of an application nothing out of sight.

@@ -26,6 +26,7 @@ Questions about these:
     multiplicity: functions that run many times in one step
     constructors, roles: functions that build, prepare, evaluate, collate, run per step
     usage: functions that nothing in sight uses, and parameters that no call hands in
+    self_tests: the check of a module that others import, run by its author
     options: flags that nothing in the project sets
     class_state: attributes that only a constructor sets
     device_awareness: code that is written with devices in mind

@@ -36,6 +36,17 @@ class Importer(Protocol):
     def programs_offer_host(self, path: str) -> bool:
         """Whether what runs a file, by importing it, leaves the choice of the host."""
 
+    def is_imported(self, path: str) -> bool:
+        """Whether another file of the project, which is no test, imports a file."""
+
+    def callers_demand_cuda(self, name: str, path: str) -> bool:
+        """Whether all programs of the project that come to what a file defines fail without
+        CUDA."""
+
+    def is_named_by_importers(self, name: str, path: str) -> bool:
+        """Whether a file of the project that imports a file, or its package, names what that
+        defines."""
+
     def is_named_elsewhere(self, name: str, path: str) -> bool:
         """Whether another file of the project names what a file defines."""
 

@@ -93,9 +93,17 @@ def warm_file(facts: Facts, site: Site) -> Assumptions:
 
 
 def in_use(facts: Facts, site: Site) -> Assumptions:
-    """The assumptions that what was put aside is worked on, and that somebody calls what nothing in
-    sight does."""
-    return put_aside(facts, site) + _is_used(facts, site)
+    """The assumptions that what was put aside is worked on, that somebody calls what nothing in
+    sight does, and that others than the author run the check of a module."""
+    return put_aside(facts, site) + _is_used(facts, site) + self_test(facts, site)
+
+
+def self_test(facts: Facts, site: Site) -> Assumptions:
+    """The assumption that the check of a module that others import is worth the remark: its author
+    runs it, by hand."""
+    around = path_to(facts.source.tree, site.node) if facts.self_tests else ()
+    message = "what only the check of this module runs, which others import, is worth it"
+    return warm_code(not facts.self_tests.isdisjoint(around), site, message)
 
 
 def put_aside(facts: Facts, site: Site) -> Assumptions:

@@ -10,7 +10,7 @@ from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Ass
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.facts import Facts, Meeting, MeetingKind
 from devlint.rule import Claim, Replacement
-from devlint_rules.helpers.assumptions import function_is_called
+from devlint_rules.helpers.assumptions import function_is_called, self_test
 from devlint_rules.helpers.causes import Cause, causes
 from devlint_rules.helpers.edits import MOVE, told
 from devlint_rules.helpers.ownership import rule_of_meeting
@@ -52,6 +52,8 @@ def claims(
         found = () if inside else fix(facts, meeting)
         written = () if inside else found or otherwise(facts, meeting)
         assumed = assumptions(meeting) + function_is_called(facts, meeting.site)
+        if meeting.inside is not None:  # the check alone hands this to what it calls
+            assumed += self_test(facts, meeting.site)
         unfixed = made_inside if inside else advice
         yield Claim(
             meeting.site,
