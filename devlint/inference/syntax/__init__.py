@@ -22,5 +22,6 @@ Its modules:
     card_numbers, optional_numbers: numbers of accelerators, and integers that may be None
     scope_names: where a scope binds its names, and where it reads them
     availability: what conditions are on a machine without an accelerator
+    host_choices: the choices between an accelerator and the host that code leaves
     trials: functions that put something through their module for the shape that comes out
 """
