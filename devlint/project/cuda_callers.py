@@ -26,6 +26,7 @@ _DEMANDS = re.compile(
     rb"|^[ \t]*if not torch\.cuda\.is_available\(\):\s*(?:raise\b|(?:sys\.)?exit\()",
     re.M,
 )
+_TOP_LINE = re.compile(rb"^[^\s#)\]}@]", re.M)
 _DEFINED = re.compile(rb"^(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)", re.M)
 
 
@@ -49,11 +50,12 @@ class CudaCallers:
             defining, word = waiting.pop()
             for user, text in self._users(defining):
                 for around in _around_uses(user, text, word.encode(), user == defining):
-                    if user != defining and self._is_program(user, text):
-                        if not self._demands(user, text):
-                            return False
+                    is_program = self._is_program(user, text)
+                    if user != defining and is_program and not self._demands(user, text):
+                        return False
+                    if is_program and self._demands(user, text) and _asks(text, around):
                         found = True
-                        break
+                        continue
                     if not around:
                         return False  # at the top of a module: it may do anything with it
                     if (user, around) not in seen:
@@ -110,6 +112,17 @@ def _around_uses(file: Path, text: bytes, word: bytes, is_own: bool) -> Iterator
                 yield ""
         elif names[at] != word:
             yield names[at].decode()
+
+
+def _asks(text: bytes, name: str) -> bool:
+    """CUDA is demanded in what a file defines under a name, or outside of all definitions."""
+    starts = [each.start() for each in _TOP_LINE.finditer(text)]
+    for demand in _DEMANDS.finditer(text):
+        line = text[starts[bisect_right(starts, demand.start()) - 1] :]
+        around = _DEFINED.match(line)
+        if around is None or around.group(1).decode() == name:
+            return True
+    return False
 
 
 @lru_cache(maxsize=FILES)

@@ -81,3 +81,39 @@ def test_a_module_in_between_that_does_something_at_once(tree: Tree) -> None:
 
 def test_what_nobody_comes_to_is_demanded_by_nobody(tree: Tree) -> None:
     assert not demanded(tree)
+
+
+BY_PARTS = """\
+import torch
+from steps import chosen
+
+
+def connect():
+{connecting}    pass
+
+
+def train(x):
+    chosen("basic")(x)
+
+
+def main(x):
+{asks}    if x.many:
+        connect()
+    train(x)
+{after}"""
+
+
+@pytest.mark.parametrize(
+    ("connecting", "asks", "after", "found"),
+    [
+        ("", ASKS, "", True),  # whoever trains comes by it
+        (ASKS, "", "", False),  # only who connects does
+        ("", "", "\n\nassert torch.cuda.is_available()\nmain(None)\n", True),
+    ],
+)
+def test_a_demand_counts_where_it_stands_on_the_way(
+    tree: Tree, connecting: str, asks: str, after: str, found: bool
+) -> None:
+    run = BY_PARTS.format(connecting=connecting, asks=asks, after=after)
+    run += '\n\nif __name__ == "__main__":\n    main(torch.ones(3))\n'
+    assert demanded(tree, run=run) == found
