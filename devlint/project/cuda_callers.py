@@ -50,12 +50,13 @@ class CudaCallers:
             defining, word = waiting.pop()
             for user, text in self._users(defining):
                 for around in _around_uses(user, text, word.encode(), user == defining):
-                    is_program = self._is_program(user, text)
-                    if user != defining and is_program and not self._demands(user, text):
-                        return False
-                    if is_program and self._demands(user, text) and _asks(text, around):
-                        found = True
-                        continue
+                    if self._is_program(user, text):
+                        demands = self._demands(user, text)
+                        if user != defining and not demands:
+                            return False
+                        if demands and _asks(without_comments(text), around):
+                            found = True
+                            continue
                     if not around:
                         return False  # at the top of a module: it may do anything with it
                     if (user, around) not in seen:

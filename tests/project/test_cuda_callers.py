@@ -48,6 +48,7 @@ def demanded(tree: Tree, **files: str) -> bool:
         (ASKS, True),
         ("    if not torch.cuda.is_available():\n        raise SystemExit\n", True),
         ("    if not torch.cuda.is_available():\n        sys.exit('no CUDA')\n", True),
+        ("    if not torch.cuda.is_available():  # not here\n        raise SystemExit\n", True),
         ("", False),
         ("    # assert torch.cuda.is_available()\n", False),
         ("    assert torch.cuda.is_available() or x is None\n", False),
