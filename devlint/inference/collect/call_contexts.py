@@ -26,7 +26,7 @@ from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.roles import feeds_device
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.summaries.arguments import CallBound
-from devlint.inference.syntax.text import called_name, dotted
+from devlint.inference.syntax.text import called_name, dotted, plain_parameters
 
 
 def given(
@@ -242,8 +242,7 @@ def _stands_in(frame: Frame, callee: cst.BaseExpression) -> str:
     """The function that a parameter has for its default: `def fit(x, loss=squared): loss(x)`."""
     if not isinstance(callee, cst.Name) or frame.function is None:
         return ""
-    params = frame.function.node.params
-    for each in (*params.posonly_params, *params.params, *params.kwonly_params):
+    for each in plain_parameters(frame.function.node.params):
         if each.name.value == callee.value and each.default is not None:
             name = dotted(each.default).rpartition(".")[2]
             return "" if name in ("None", "self") else name
@@ -319,12 +318,12 @@ def _of_device(frame: Frame, value: DeviceValue | Const) -> Iterable[tuple[Fed, 
     if type(place) is Device:
         yield (Fed.DEVICE if place.is_accelerator else Fed.HOST), None
     elif type(place) is Variable:
-        through = _handed_on(frame, place)
+        through = handed_on(frame, place)
         yield (Fed.DEVICE, None) if through is None else (Fed.CALLER, through)
 
 
-def _handed_on(frame: Frame, place: Variable) -> Given | None:
-    """The parameter of a function that a device is, which that function hands on."""
+def handed_on(frame: Frame, place: Variable) -> Given | None:
+    """The parameter of a function whose device this is, which that function hands on."""
     own = frame.unit.context.kept(Owners).functions.get(place)
     return parameter_given(own, place) if own is not None else None
 
@@ -354,7 +353,7 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
     if frame.unit.feeds_host:
         yield Fed.HOST, None
         return
-    through = _handed_on(frame, place)
+    through = handed_on(frame, place)
     if frame.in_module and tensor.is_sure:
         yield (Fed.DEVICE, None) if through is None else (Fed.INPUT, through)
     elif through is not None:

@@ -17,17 +17,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-import libcst as cst
-
 from devlint.inference.call_contexts import Fed, Feed, Given
-from devlint.inference.collect.call_contexts import parameter_given
+from devlint.inference.collect.call_contexts import handed_on, parameter_given
 from devlint.inference.domain.host import NONE, DeviceValue, text_of
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.value import Value, alternatives
-from devlint.inference.program.declarations import Function, Owners
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.summaries.arguments import CallBound
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, plain_parameters
 
 
 def note(frame: Frame, event: CallBound) -> None:
@@ -51,17 +49,8 @@ def _kinds(frame: Frame, value: Value) -> Iterator[tuple[Fed, Given | None]]:
         elif each.sure:
             yield Fed.OBJECT, None
         else:
-            through = _handed_on(frame, each)
+            through = handed_on(frame, each.place) if type(each.place) is Variable else None
             yield (Fed.NAME, None) if through is None else (Fed.CALLER, through)
-
-
-def _handed_on(frame: Frame, device: DeviceValue) -> Given | None:
-    """The parameter of a function that a device is, which that function hands on."""
-    place = device.place
-    if type(place) is not Variable:
-        return None
-    own = frame.unit.context.kept(Owners).functions.get(place)
-    return parameter_given(own, place) if own is not None else None
 
 
 def compared(function: Function, path: str) -> Given | None:
@@ -95,6 +84,5 @@ def _given(function: Function, name: str) -> Given | None:
 
 
 def _is_annotated(function: Function, name: str) -> bool:
-    params = function.node.params
-    given: tuple[cst.Param, ...] = (*params.posonly_params, *params.params, *params.kwonly_params)
+    given = plain_parameters(function.node.params)
     return any(p.annotation is not None for p in given if p.name.value == name)

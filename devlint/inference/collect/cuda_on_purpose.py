@@ -13,7 +13,7 @@ from devlint.inference.program.constructors import is_called_by_constructor
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.self_tests import SelfTests
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.text import code, dotted, every, plain_parameters
 from devlint.inference.syntax.words import demonstration
 
 _BUILT = "it needs an extension that the project builds for CUDA"
@@ -221,5 +221,4 @@ def _is_of_object(function: Function) -> bool:
 
 
 def parameters_of(function: Function) -> list[str]:
-    params = function.node.params
-    return [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
+    return [p.name.value for p in plain_parameters(function.node.params)]

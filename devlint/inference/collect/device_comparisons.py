@@ -23,7 +23,14 @@ from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ComparisonNote, DeviceCompared
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import called_name, code, dotted, every, shorten
+from devlint.inference.syntax.text import (
+    called_name,
+    code,
+    dotted,
+    every,
+    plain_parameters,
+    shorten,
+)
 
 
 def of_comparison(frame: Frame, event: DeviceCompared) -> None:
@@ -189,8 +196,7 @@ def _is_shown(tensor: Tensor) -> bool:
 
 def _is_declared(function: Function, name: str) -> bool:
     """A parameter that is annotated `torch.device`, and for which no text stands in."""
-    params = function.node.params
-    given = (*params.posonly_params, *params.params, *params.kwonly_params)
+    given = plain_parameters(function.node.params)
     types = [p.annotation for p in given if p.name.value == name]
     declared = any(each is not None and code(each.annotation) == "torch.device" for each in types)
     return declared and not text_of(function.defaults.get(name, NONE))

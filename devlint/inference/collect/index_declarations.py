@@ -19,7 +19,7 @@ from devlint.inference.syntax.optional_numbers import (
     of_declaration,
     options_of,
 )
-from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.text import code, dotted, every, plain_parameters
 
 _BOUNDS = (cst.GreaterThan, cst.GreaterThanEqual, cst.LessThan, cst.LessThanEqual)
 _FUNCTIONS = (cst.FunctionDef, cst.Lambda)
@@ -115,8 +115,7 @@ class Declarations:
 def _of_parameter(around: cst.CSTNode, name: str, is_number: bool) -> OptionalNumber | None:
     if not isinstance(around, (cst.FunctionDef, cst.Lambda)):
         return None
-    params = around.params
-    for each in (*params.posonly_params, *params.params, *params.kwonly_params):
+    for each in plain_parameters(around.params):
         if each.name.value == name:
             return of_declaration(each, each.annotation, each.default, is_number)
     return None

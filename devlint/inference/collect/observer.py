@@ -18,7 +18,7 @@ from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.facts import Placed, Site
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import EVALUATORS, EXECUTORS, Frame
-from devlint.inference.syntax.text import dotted, shorten
+from devlint.inference.syntax.text import dotted, plain_parameters, shorten
 
 Evaluate = Callable[[Frame, Any], Value]
 Execute = Callable[[Frame, Any], bool]
@@ -114,8 +114,7 @@ def _watched(execute: Execute, observer: Observer) -> Execute:
 
 
 def _parameters(function: Function) -> Iterator[cst.Name]:
-    found = function.node.params
-    for each in (*found.posonly_params, *found.params, *found.kwonly_params):
+    for each in plain_parameters(function.node.params):
         yield each.name
 
 

@@ -29,7 +29,7 @@ from devlint.inference.program.frames import Frame, body_of, closure_of
 from devlint.inference.program.type_expressions import TypeExpression
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Contract, ProjectModule
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, plain_parameters
 
 MAX_NESTING = 6
 
@@ -203,9 +203,7 @@ def _read_signature(frame: Frame, node: cst.FunctionDef, signature: Signature) -
 
 
 def _named(node: cst.FunctionDef) -> dict[str, cst.Param]:
-    params = node.params
-    listed = [*params.posonly_params, *params.params, *params.kwonly_params]
-    return {param.name.value: param for param in listed}
+    return {param.name.value: param for param in plain_parameters(node.params)}
 
 
 def _header_comments(node: cst.FunctionDef) -> list[cst.Comment]:

@@ -9,7 +9,7 @@ from devlint.inference.program.declarations import ClassInfo, Function, function
 from devlint.inference.program.events import DefaultEvaluated
 from devlint.inference.program.frames import Frame, enclose
 from devlint.inference.program.values import FunctionValue
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, plain_parameters
 
 
 def declare_function(
@@ -49,7 +49,7 @@ def lambda_value(frame: Frame, node: cst.Lambda) -> FunctionValue:
 
 def _defaults(frame: Frame, params: cst.Parameters) -> dict[str, Value]:
     found = {}
-    for param in (*params.posonly_params, *params.params, *params.kwonly_params):
+    for param in plain_parameters(params):
         if param.default is not None:
             found[param.name.value] = frame.eval(param.default)
             frame.emit(DefaultEvaluated(param.default))

@@ -80,7 +80,7 @@ def _refuses_twice(function: Function) -> bool:
     assigned: set[str] = set()
     refused: set[str] = set()
     for line in body.body if isinstance(body, cst.IndentedBlock) else ():
-        if isinstance(line, cst.If) and _raises(line.body):
+        if isinstance(line, cst.If) and isinstance(last_statement(line.body), cst.Raise):
             refused.add(_given_path(line.test, refusing=True))
         for statement in line.body if isinstance(line, cst.SimpleStatementLine) else ():
             if isinstance(statement, cst.Assert) and not assigned:
@@ -88,13 +88,6 @@ def _refuses_twice(function: Function) -> bool:
             elif isinstance(statement, cst.Assign):
                 assigned.update(dotted(target.target) for target in statement.targets)
     return any(path.startswith("self.") for path in refused & assigned)
-
-
-def _raises(body: cst.BaseSuite) -> bool:
-    last = last_statement(body)
-    if isinstance(last, cst.SimpleStatementLine):
-        last = last.body[-1]
-    return isinstance(last, cst.Raise)
 
 
 def _given_path(test: cst.BaseExpression, refusing: bool) -> str:

@@ -7,7 +7,7 @@ from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.frames import Frame
-from devlint.inference.syntax.text import code, dotted
+from devlint.inference.syntax.text import code, dotted, plain_parameters
 
 
 def notes_host(info: ClassInfo) -> bool:
@@ -121,7 +121,7 @@ def declares_tensor(function: Function, parameter: str) -> bool:
         p.name.value == parameter
         and p.annotation is not None
         and "Tensor" in code(p.annotation.annotation)
-        for p in (*params.posonly_params, *params.params, *params.kwonly_params)
+        for p in plain_parameters(params)
     )
 
 

@@ -20,7 +20,7 @@ from devlint.inference.program.multiplicity import many_times
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, read
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import dotted, every, plain_parameters
 
 
 def by_default(frame: Frame) -> Given | None:
@@ -238,8 +238,7 @@ def _advances(function: Function) -> bool:
 
 
 def _parameters(function: Function) -> list[str]:
-    params = function.node.params
-    names = [p.name.value for p in (*params.posonly_params, *params.params, *params.kwonly_params)]
+    names = [p.name.value for p in plain_parameters(function.node.params)]
     return names[1:] if function.info is not None and not function.is_static else names
 
 

@@ -19,6 +19,7 @@ from devlint.inference.domain.value import (
 from devlint.inference.interpreter.comparisons import truth_of
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.summaries.arguments import Binding
+from devlint.inference.syntax.text import plain_parameters
 
 _TENSORS = frozenset({"torch.Tensor", "Tensor"})
 _ARRAYS = frozenset({"np.ndarray", "numpy.ndarray", "ndarray"})
@@ -118,11 +119,7 @@ def _known(binding: Binding, subject: Hashable) -> Value | None:
 def _expressions(binding: Binding) -> dict[str, cst.BaseExpression]:
     """What the caller wrote for each parameter, and for the object of a method."""
     params = binding.function.node.params
-    found = {
-        p.name.value: p.default
-        for p in (*params.posonly_params, *params.params, *params.kwonly_params)
-        if p.default is not None
-    }
+    found = {p.name.value: p.default for p in plain_parameters(params) if p.default is not None}
     for name, (_, node) in binding.given.items():
         if isinstance(node, cst.BaseExpression) and node is not binding.node:
             found[name] = node

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import dotted, every, literal_of
 
 _PREFIX = "cuda:"
 _TAKING = frozenset({"cuda", "to", "set_device"})  # methods and functions
@@ -48,10 +48,12 @@ def _of_call(node: cst.Call) -> CardNumber | None:
     first, func = args[0].value, node.func
     name = func.attr.value if isinstance(func, cst.Attribute) else func.value
     if name == "format" and isinstance(func, cst.Attribute):
-        return CardNumber(node, first, False) if _text(func.value) == f"{_PREFIX}{{}}" else None
+        return (
+            CardNumber(node, first, False) if literal_of(func.value) == f"{_PREFIX}{{}}" else None
+        )
     if name == "device":
         if len(args) == 2:
-            return CardNumber(node, args[1].value, True) if _text(first) == "cuda" else None
+            return CardNumber(node, args[1].value, True) if literal_of(first) == "cuda" else None
         selects = dotted(func).endswith("cuda.device")
         return CardNumber(node, first, False, selects) if len(args) == 1 else None
     if name in _TAKING and isinstance(func, cst.Attribute):
@@ -71,7 +73,7 @@ def _of_formatted(node: cst.FormattedString) -> CardNumber | None:
 
 
 def _of_operation(node: cst.BinaryOperation) -> CardNumber | None:
-    text, right = _text(node.left), node.right
+    text, right = literal_of(node.left), node.right
     if isinstance(node.operator, cst.Add) and text == _PREFIX:
         if isinstance(right, cst.Call) and dotted(right.func) == "str" and len(right.args) == 1:
             return CardNumber(node, right.args[0].value, True)
@@ -81,8 +83,3 @@ def _of_operation(node: cst.BinaryOperation) -> CardNumber | None:
             right = right.elements[0].value
         return CardNumber(node, right, text.endswith("d"))
     return None
-
-
-def _text(node: cst.BaseExpression) -> str:
-    value = node.evaluated_value if isinstance(node, cst.SimpleString) else ""
-    return value if isinstance(value, str) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.syntax.text import dotted, every
+from devlint.inference.syntax.text import dotted, every, keywords_of, literal_of
 
 
 def numbers(tree: cst.Module) -> frozenset[str]:
@@ -21,7 +21,7 @@ def numbers(tree: cst.Module) -> frozenset[str]:
 def _is_number(call: cst.Call) -> bool:
     if not isinstance(call.func, cst.Attribute) or call.func.attr.value != "add_argument":
         return False
-    given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    given = keywords_of(call)
     if given.keys() & {"action", "dest"}:
         return False
     if isinstance(given.get("default"), cst.Integer):
@@ -33,6 +33,5 @@ def _is_number(call: cst.Call) -> bool:
 def _name(call: cst.Call) -> str:
     """`cards` of `"--cards"`: of several names the first long one."""
     written = [arg.value for arg in call.args if arg.keyword is None]
-    names = [w.evaluated_value for w in written if isinstance(w, cst.SimpleString)]
-    long = [name for name in names if isinstance(name, str) and name.startswith("--")]
+    long = [name for name in map(literal_of, written) if name.startswith("--")]
     return long[0][2:].replace("-", "_") if long else ""

@@ -21,7 +21,7 @@ from typing import TypeAlias
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.syntax.text import code, dotted, every, parts
+from devlint.inference.syntax.text import code, dotted, every, keywords_of, parts
 from devlint.inference.syntax.words import asks_for_accelerator, is_training
 
 _Choice: TypeAlias = "cst.If | cst.IfExp"
@@ -61,7 +61,7 @@ def _is_switch(call: cst.Call) -> bool:
     callee = dotted(call.func).rpartition(".")[2]
     if callee not in _OPTIONS and callee not in _SWITCHES:
         return False
-    given = {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+    given = keywords_of(call)
     if callee in _OPTIONS and not _is_truth(given):
         return False
     named = (arg.value for arg in call.args if arg.keyword is None)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from devlint.inference.syntax.text import called_name, code, dotted, every
+from devlint.inference.syntax.text import called_name, code, dotted, every, keywords_of, literal_of
 
 _DECLARING = frozenset({"add_argument", "option"})  # argparse, and click
 
@@ -67,37 +67,27 @@ def _kinds(annotation: cst.Annotation | None) -> set[str]:
 
 def _option_name(call: cst.Call) -> str:
     """The name under which the value is found: `gpu` of `"-g", "--gpu"`, or what `dest` says."""
-    destination = _text(_keyword(call, "dest"))
+    destination = literal_of(keywords_of(call).get("dest"))
     if destination:
         return destination
-    names = [_text(arg.value) for arg in call.args if arg.keyword is None]
+    names = [literal_of(arg.value) for arg in call.args if arg.keyword is None]
     flags = [name for name in names if name.startswith("--")] or names
     return flags[0].lstrip("-").replace("-", "_") if flags else ""
 
 
-def _text(node: cst.BaseExpression | None) -> str:
-    value = node.evaluated_value if isinstance(node, cst.SimpleString) else ""
-    return value if isinstance(value, str) else ""
-
-
 def _of_option(call: cst.Call) -> OptionalNumber | None:
-    if any(_keyword(call, word) is not None for word in ("nargs", "action", "required", "choices")):
+    given = keywords_of(call)
+    if given.keys() & {"nargs", "action", "required", "choices"}:
         return None
     first = call.args[0].value if call.args else None
-    if not _text(first).startswith("-"):
+    if not literal_of(first).startswith("-"):
         return None  # it has to be given
-    kind, default, explained = (_keyword(call, word) for word in ("type", "default", "help"))
+    kind, default, explained = (given.get(word) for word in ("type", "default", "help"))
     said = code(explained).lower() if explained is not None else ""
     if kind is None or code(kind) != "int" or ("0" in said and "cpu" in said):
         return None
     absent = code(default) if default is not None else "None"
     return OptionalNumber(call, absent) if absent in ("None", "-1") else None
-
-
-def _keyword(call: cst.Call, name: str) -> cst.BaseExpression | None:
-    return next(
-        (a.value for a in call.args if a.keyword is not None and a.keyword.value == name), None
-    )
 
 
 def fields_of(info: cst.ClassDef) -> dict[str, cst.AnnAssign]:

@@ -194,6 +194,22 @@ def called_name(call: cst.Call) -> str:
     return call.func.attr.value if isinstance(call.func, cst.Attribute) else dotted(call.func)
 
 
+def keywords_of(call: cst.Call) -> dict[str, cst.BaseExpression]:
+    """What a call is given by keyword: `{"type": int}` of `add_argument("--gpu", type=int)`."""
+    return {arg.keyword.value: arg.value for arg in call.args if arg.keyword is not None}
+
+
+def literal_of(node: cst.CSTNode | None) -> str:
+    """What a plain string says; "" of anything else, bytes too."""
+    value = node.evaluated_value if isinstance(node, cst.SimpleString) else ""
+    return value if isinstance(value, str) else ""
+
+
+def plain_parameters(params: cst.Parameters) -> tuple[cst.Param, ...]:
+    """All parameters but `*args` and `**kwargs`, in their order."""
+    return (*params.posonly_params, *params.params, *params.kwonly_params)
+
+
 def is_super_constructor(call: cst.Call) -> bool:
     """The constructor above: `super().__init__(…)`."""
     func = call.func
