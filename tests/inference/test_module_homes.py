@@ -1,7 +1,7 @@
 """Modules that the project makes, and leaves on the host, are on the host."""
 
 import pytest
-from given import meetings, settled
+from given import meetings, met, settled
 
 NETS = """
 class Encoder(nn.Module):
@@ -159,3 +159,28 @@ def test_in_another_file_too(other, expected):
         "run.py": f"from train import Trainer\n\ntrainer = Trainer()\n{other}",
     }
     assert confidence(files) == expected
+
+
+OFFLOADED = """
+    from transformers import OPTForCausalLM
+
+    def run(name, rows, device):
+        model = OPTForCausalLM.from_pretrained(name)
+        {moved}
+        for row in rows:
+            model(row.cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("moved", "found"),
+    [
+        ("pass", 1),
+        ("model.body.embed = model.body.embed.to(device)", 0),
+        ("model.body.layers[0] = model.body.layers[0].cuda()", 0),
+        ("model.extra = torch.ones(3).to(device)", 1),  # no part of it
+        ("model.body.embed = model.body.norm", 1),
+    ],
+)
+def test_a_module_of_which_a_part_was_moved_is_nowhere_as_a_whole(moved: str, found: int):
+    assert len(met(OFFLOADED.format(moved=moved))) == found

@@ -242,3 +242,27 @@ table = {name}(3, "cuda")
     assert [(each.severity.value, each.confidence.value) for each in lost] == [
         (severity, confidence)
     ]
+
+
+PAIRS = "tuple[list[tuple[Patch, float]], torch.Tensor]"
+
+
+@pytest.mark.parametrize("annotation", [PAIRS, "Pairs", f'"{PAIRS}"'])
+@pytest.mark.parametrize(("moved", "count"), [("rows", 1), ("patch", 0)])
+def test_an_object_that_is_declared_beside_a_tensor_is_none(
+    annotation: str, moved: str, count: int
+):
+    found = check_text(f"""
+import torch
+from elsewhere import Patch
+
+Pairs = {PAIRS}
+
+
+def test_place(pairs: {annotation}):
+    patches, rows = pairs
+    for patch, weight in patches:
+        {moved}.to(torch.device("cuda"))
+        print(patch, rows)
+""")
+    assert [finding.rule for finding in found].count("DEV201") == count

@@ -94,6 +94,32 @@ def test_a_class_that_nobody_makes_may_be_half_of_another():
     assert len(advice_of(text + "\n\nHalf().ones()\n")) == 1
 
 
+HALF = (
+    "class Half:\n"
+    "    def __init__(self, scale):\n"
+    "        self.scale = scale\n\n"
+    "    def ones(self, rows):\n"
+    "        {line}\n"
+    "        return torch.ones(3, device=self.device)\n\n\n"
+    "Half(2).ones([])\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_half"),
+    [
+        ("self.show(rows)", True),  # whoever gives `show` may give a device
+        ("rows += self.more", True),
+        ("super().ones(rows)", True),
+        ("rows += self.scale", False),
+        ("print(self.__class__, self.ones)", False),
+        ("self.more = rows; self.more += rows", False),
+    ],
+)
+def test_a_class_that_asks_for_more_than_it_has_is_half_of_another(line: str, is_half: bool):
+    assert (advice_of(HALF.format(line=line)) == []) == is_half
+
+
 @pytest.mark.parametrize(
     ("other", "is_given"),
     [

@@ -4,12 +4,13 @@ A module has parameters, each with a device, and no device of its own. The law: 
 attribute that is a device, by its name or by what it is given to, and neither the class, nor its
 bases and subclasses, nor code that has such an object gives it one. Silent where a base is out of
 sight, unless it is one of torch's that has none, and where the class may be half of another: with
-methods that others are to write, or in no use by itself.
+methods that others are to write, in no use by itself, or asking its objects for more that nothing
+gives them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 import libcst as cst
 
@@ -79,6 +80,8 @@ def _of_class(unit: Unit, info: ClassInfo) -> Iterator[MissingDevice]:
     if family is None:
         return
     classes = unit.kept(_Classes)
+    if not info.is_module and _is_half(unit, info, family, classes, reads):
+        return
     for name, found in reads.items():
         if any(classes.given(each).gives(name) for each in family):
             continue
@@ -110,6 +113,33 @@ def _is_whole(unit: Unit, info: ClassInfo) -> bool:
     if importer is not None and importer.is_named_elsewhere(info.name, unit.source.path):
         return True
     return info.name in unit.kept(_Classes).called
+
+
+def _is_half(
+    unit: Unit, info: ClassInfo, family: list[ClassInfo], classes: _Classes, devices: Container[str]
+) -> bool:
+    """Its methods ask their object for something else that nothing in sight gives: the class is
+    completed by one that it is combined with, which may give a device, too."""
+    outer = (base for each in family for base in each.bases if type(base) is External)
+    if any(base.name not in _PLAIN for base in outer):
+        return False  # those give more than is known here
+    for method in info.methods.values():
+        params = method.node.params
+        first = (*params.posonly_params, *params.params)[:1]
+        if method.is_static or method.is_class_method or not first:
+            continue
+        for read in every(method.node.body, cst.Attribute):
+            name, owner = read.attr.value, read.value
+            if isinstance(owner, cst.Call) and dotted(owner.func) == "super":
+                bases = (each for each in info.lineage() if each is not info)
+                if not hasattr(object, name) and not any(name in each.methods for each in bases):
+                    return True
+            elif isinstance(owner, cst.Name) and owner.value == first[0].name.value:
+                if name in devices or hasattr(object, name) or is_assigned(unit.source.text, name):
+                    continue
+                if not any(classes.given(each).gives(name) for each in family):
+                    return True
+    return False
 
 
 def _family(unit: Unit, info: ClassInfo) -> list[ClassInfo] | None:

@@ -30,6 +30,7 @@ class AssumptionKind(str, enum.Enum):
     DEFAULT_DEVICE_IS_CPU = "default-device-is-cpu"
     CURRENT_DEVICE_IS_ANOTHER = "current-device-is-another"
     TWO_ACCELERATORS_MEET = "two-accelerators-meet"
+    BACKEND_RUNS_EAGERLY = "backend-runs-eagerly"
     OTHER_CARDS_ARE_USED = "other-cards-are-used"
     PROCESS_USES_SEVERAL_CARDS = "process-uses-several-cards"
     FLAG_MAY_BE_OFF = "flag-may-be-off"
@@ -161,6 +162,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.CURRENT_DEVICE_IS_ANOTHER: "The current device, `cuda`, is another one than `cuda:1`, "
     "or than the card of what a caller hands in.",
     K.TWO_ACCELERATORS_MEET: "One machine has accelerators of two types.",
+    K.BACKEND_RUNS_EAGERLY: "A backend that takes host tensors as they are in its lazy mode, as "
+    "`hpu` does, runs eagerly.",
     K.OTHER_CARDS_ARE_USED: "The code runs on machines with several cards, and on another than the "
     "current one.",
     K.PROCESS_USES_SEVERAL_CARDS: "A process uses another card than its current one, though the "

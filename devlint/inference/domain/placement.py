@@ -12,6 +12,10 @@ from typing import TypeAlias
 
 ACCELERATORS = frozenset({"cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "ipu", "musa"})
 
+# Of Gaudi, https://docs.habana.ai: its lazy mode brings the host tensors that an operation is given
+# to the card, and only its eager mode refuses them.
+LAZY = frozenset({"hpu"})
+
 
 @dataclass(frozen=True, slots=True)
 class Device:

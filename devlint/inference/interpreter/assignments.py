@@ -21,7 +21,7 @@ from devlint.inference.interpreter.item_assignments import assign_item
 from devlint.inference.interpreter.operators import in_place
 from devlint.inference.models import gradients
 from devlint.inference.models.elements import told_by_position, unpacked
-from devlint.inference.models.module_places import placed, put_into
+from devlint.inference.models.module_places import placed, put_back, put_into
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import AddedUp, AttributeSet, DeviceNameKept
 from devlint.inference.program.frames import Assigned, Frame
@@ -52,6 +52,7 @@ def _assign_attribute(
         _put_into_module(frame, target.value, value)
     if type(value) is Instance and value.module:
         put_into(frame, value, target.value, target)
+    put_back(frame, value, target.value, target)
     for holder in alternatives(receiver):
         if type(holder) is Instance:
             frame.emit(AttributeSet(target, holder, value))

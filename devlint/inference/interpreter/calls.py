@@ -33,6 +33,7 @@ from devlint.inference.interpreter.unknown_calls import (
 from devlint.inference.models import autograd, gradients, modules, objects
 from devlint.inference.models.container_methods import CONTAINERS, call_container
 from devlint.inference.models.module_places import placed
+from devlint.inference.models.other_frameworks import takes_other_framework
 from devlint.inference.models.places import brought_to_host
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.models.unification.pending_meetings import of_one_module
@@ -295,6 +296,8 @@ def _takes(callee: Value, arguments: Arguments) -> bool:
 def _call_instance(frame: Frame, node: cst.Call, callee: Instance, arguments: Arguments) -> Value:
     """`object(…)`: a module, or what has a `__call__`."""
     if callee.module:
+        if callee.info is None and takes_other_framework(arguments):
+            return UNKNOWN
         if callee.left is not None:
             check_held(frame, node, callee, arguments)
         output = modules.call_module(frame, node, callee, arguments)

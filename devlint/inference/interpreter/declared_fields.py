@@ -18,7 +18,7 @@ from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives, union
-from devlint.inference.interpreter.parameters import declared_value
+from devlint.inference.interpreter.annotations import Given, declared_value
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame, interpreter_of
 
@@ -80,7 +80,8 @@ def _tensor(frame: Frame, info: ClassInfo, name: str, declared: cst.AnnAssign) -
     variable = Variable(f"self.{name}", VariableKind.INPUT, True)
     note = f"`{name}` is handed in by whoever makes a `{info.name}`"
     origin = Provenance(StepKind.PARAMETER, declared, info.unit.source, None, note)
-    held = declared_value(frame, declared.annotation.annotation, variable, origin)
+    given = Given(variable, None if frame.constructing else variable, origin)
+    held = declared_value(frame, declared.annotation.annotation, given)
     if type(held) is not Tensor or not held.is_sure:
         return None
     default = frame.eval(declared.value) if declared.value is not None else None

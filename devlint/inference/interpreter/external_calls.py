@@ -14,6 +14,7 @@ from devlint.inference.models import builtins, constructors, generators, gradien
 from devlint.inference.models.library_functions import apply_call
 from devlint.inference.models.library_modules import construct_library
 from devlint.inference.models.operands import is_number
+from devlint.inference.models.other_frameworks import is_of_other_framework
 from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.program.events import HostReads, NumberTaken, UnknownCalled
@@ -30,6 +31,9 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
         frame.emit(UnknownCalled(node, arguments))
         # a function of the project that was not read: it may do anything
         return UNREAD if holds("class-name", name.rpartition(".")[2]) else UNKNOWN
+    if is_of_other_framework(name):
+        frame.emit(UnknownCalled(node, arguments))
+        return External(name)
     generators.check_data(frame, node, name, arguments)
     handler = builtins.FUNCTIONS.get(name)
     if handler is not None:

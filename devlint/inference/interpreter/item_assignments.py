@@ -35,7 +35,7 @@ from devlint.inference.interpreter.tensor_indices import (
 )
 from devlint.inference.models import objects
 from devlint.inference.models.held_tensors import tensors_in
-from devlint.inference.models.module_places import put_into
+from devlint.inference.models.module_places import put_back, put_into
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification.contradictions import contradiction
 from devlint.inference.models.unification.drafts import note
@@ -62,6 +62,7 @@ def assign_item(frame: Frame, target: cst.Subscript, value: Value, source: cst.C
     path = dotted(target.value)
     if type(value) is Instance and value.module:
         put_into(frame, value, target.value, target)
+    put_back(frame, value, target.value, target)
     if path:
         frame.touch(path)
     frame.each(base, lambda holder: _assign_to(frame, target, base, holder, indices, value, source))

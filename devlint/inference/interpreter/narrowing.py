@@ -13,7 +13,7 @@ from contextlib import contextmanager
 
 import libcst as cst
 
-from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import HOST, NONE, Const, DeviceValue, External, without_none
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.placement import Placement
@@ -304,8 +304,11 @@ def _narrow_to_instance(
             frame.state.hold(path, Tensor(None, None, traits))  # somewhere: the test knows better
     elif "torch.Tensor" not in names:
         rest = [v for v in alternatives(value) if not (type(v) is Tensor and v.evidence is None)]
+        held = [v for v in alternatives(value) if type(v) is Sequence or type(v) is Mapping]
         if names <= _NUMBERS and len(names) == len(kinds) and type(value) is not Const:
             frame.state.hold(path, HOST)
+        elif names <= _HOLDERS and 0 < len(held) < len(alternatives(value)):
+            frame.state.hold(path, union(held))  # the containers account for the test
         elif len(rest) < len(alternatives(value)):
             frame.state.hold(path, union(rest))
         elif "numpy.ndarray" in names or all(n.startswith("numpy.") for n in names):

@@ -23,6 +23,7 @@ from devlint.inference.models.module_inputs import leave_inputs_to_callers, show
 from devlint.inference.models.moves.copies import wait_for_copies
 from devlint.inference.models.moves.in_place import module_alone
 from devlint.inference.models.moves.targets import condition_of_target, target_of
+from devlint.inference.models.other_frameworks import takes_other_framework
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.registration import hand_over_parameters
 from devlint.inference.models.tokenizers import tokenized
@@ -102,6 +103,8 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     may_move(frame, last, arguments)
     if isinstance(node.func, cst.Subscript):
         return UNKNOWN  # one of a table of callees
+    if takes_other_framework(arguments):
+        return UNKNOWN
     if type(callee) is Tensor and callee.evidence is not None:
         callee.evidence.mark_host()  # what is called is no tensor
         leave_inputs_to_callers(frame, node, callee, arguments)

@@ -7,7 +7,7 @@ import libcst as cst
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.host import Const, DeviceValue, External, Host
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both
-from devlint.inference.domain.placement import CPU, Placement
+from devlint.inference.domain.placement import CPU, Placement, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, LOADED, PARAMETER, Tensor
 from devlint.inference.domain.value import (
@@ -101,6 +101,30 @@ def put_into(
             holder = holder.parent
         fields = frame.fields_of(holder)
         frame.write(fields, fields.putting({code(target).partition(".")[2]: part}))
+
+
+def put_back(
+    frame: Frame, value: Value, owner: cst.BaseExpression, target: cst.Attribute | cst.Subscript
+) -> None:
+    """`net.embed = net.embed.to(device)`: a part was moved, so that the module is nowhere as a
+    whole from then on, nor is what it is a part of, unless they are there."""
+    if type(value) is Instance and value.module:
+        place, origin = placed(frame, value)
+    elif type(value) is Tensor and not value.is_sure:
+        place, origin = value.place, value.origin
+    else:
+        return
+    if origin is None or not _is_moved(origin) or not isinstance(origin.node, cst.Call):
+        return
+    moved = origin.node.func
+    if not isinstance(moved, cst.Attribute) or code(moved.value) != code(target):
+        return
+    for found in _modules_around(frame, owner):
+        holder: Instance | None = found
+        while holder is not None and holder is not frame.instance:
+            if not same_place(placed(frame, holder)[0], place):
+                frame.state.env[holder] = Placed(None, None)
+            holder = holder.parent
 
 
 def _modules_around(frame: Frame, owner: cst.BaseExpression) -> list[Instance]:

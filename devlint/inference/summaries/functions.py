@@ -14,9 +14,10 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INHERITED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
 from devlint.inference.interpreter import contract_checks, contract_places, contracts
+from devlint.inference.interpreter.annotations import says_host
 from devlint.inference.interpreter.attribute_writes import settle_writes
 from devlint.inference.interpreter.control_flow import block
-from devlint.inference.interpreter.parameters import initial_value, says_host
+from devlint.inference.interpreter.parameters import initial_value
 from devlint.inference.models import autograd, current_device
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.held_tensors import tensors_in

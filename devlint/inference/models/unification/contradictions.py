@@ -12,7 +12,7 @@ import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.path_conditions import exclude
-from devlint.inference.domain.placement import Device
+from devlint.inference.domain.placement import LAZY, Device
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import LOADED, MAYBE_SCALAR, Tensor
 from devlint.inference.models.elements import HostRows
@@ -91,6 +91,9 @@ def clash(frame: Frame, a: Tensor, b: Tensor) -> Assumptions | None:
             # One machine has one kind: these are mostly branches of a choice.
             message = f"one machine has {one} and {other}"
             return (of_value(frame, AssumptionKind.TWO_ACCELERATORS_MEET, a, message),)
+        if not LAZY.isdisjoint((one.type, other.type)):
+            message = f"`{other.type if other.is_accelerator else one.type}` runs eagerly"
+            return (of_value(frame, AssumptionKind.BACKEND_RUNS_EAGERLY, a, message),)
         return ()
     if one.index == other.index:
         return None

@@ -1,0 +1,76 @@
+"""Annotations: what they say of a value that somebody out of sight hands in."""
+
+import pytest
+from given import given, host_reads, revealed
+
+HEAD = "from typing import Optional, Union\nfrom elsewhere import Patch\n"
+
+
+def said(annotation: str, asked: str, head: str = "") -> list[str]:
+    code = f"{HEAD}{head}\ndef run(p: {annotation}):\n    reveal({asked})\n"
+    return [each.removeprefix("δ(p)") or "tensor" for each in revealed(code)]
+
+
+PAIR = "tuple[list[tuple[Patch, float]], torch.Tensor]"
+
+
+@pytest.mark.parametrize(
+    ("annotation", "head"),
+    [
+        (PAIR, ""),
+        (f'"{PAIR}"', ""),
+        (f"Optional[{PAIR}]", ""),
+        (f"{PAIR} | None", ""),
+        (f"Union[{PAIR}, None]", ""),
+        ("Pair", f"Pair = {PAIR}\n"),
+        ("Other", f"Pair = {PAIR}\nOther = Optional[Pair]\n"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("asked", "is_tensor"), [("p[1]", True), ("p[0][0][1]", False), ("len(p[0])", False)]
+)
+def test_each_part_is_what_is_declared_in_its_place(annotation, head, asked, is_tensor):
+    assert (said(annotation, asked, head) == ["tensor"]) == is_tensor
+
+
+@pytest.mark.parametrize(
+    ("annotation", "asked"),
+    [
+        ("list[torch.Tensor]", "p[0]"),
+        ("tuple[torch.Tensor, ...]", "p[3]"),
+        ("dict[str, list[torch.Tensor]]", 'p["rows"][2]'),
+        ("list[dict[str, torch.Tensor]]", 'p[0]["rows"]'),
+        ("list[tuple[int, torch.Tensor]]", "p[0][1]"),
+    ],
+)
+def test_containers_hold_what_is_declared(annotation, asked):
+    assert said(annotation, asked) == ["tensor"]
+
+
+FOREIGN = """
+    import tensorflow as tf
+    import numpy as np
+
+    class Pipe:
+        def __init__(self, model):
+            self.model = model.to("cuda")
+
+        def run(self, rows):
+            given = {given}
+            self.model(given)[0].numpy()
+"""
+
+
+@pytest.mark.parametrize(
+    ("handed", "found"),
+    [
+        ("torch.ones(3).cuda()", 1),
+        ('{"rows": torch.ones(3).cuda()}', 1),
+        ("tf.constant(rows)", 0),
+        ('{"rows": tf.constant(rows)}', 0),
+        ("[tf.constant(each) for each in rows]", 0),
+        ("torch.from_numpy(tf.constant(rows).numpy()).cuda()", 1),
+    ],
+)
+def test_what_takes_values_of_another_framework_gives_no_tensor(handed, found):
+    assert len(host_reads(given(FOREIGN.replace("{given}", handed)))) == found
