@@ -38,6 +38,11 @@ from devlint.inference.syntax.text import has_key, shorten
 FAR, FAR_TOGETHER = 3, 5
 
 
+# Steps of both stories together, of any kind, and the kinds that every function has.
+LONG = 5
+_LOCAL = frozenset({StepKind.CREATED, StepKind.MOVED, StepKind.COMPUTED, StepKind.BRANCH})
+
+
 def settle(frame: Frame) -> None:
     """Turn the function's drafts into facts."""
     facts, meetings = frame.unit.facts, frame.kept(Meetings)
@@ -56,8 +61,7 @@ def settle(frame: Frame) -> None:
         assumed = [*draft.assumptions, *_with_host_inputs(frame, draft)]
         assumed += _of_sources(frame, draft.left, draft.right)
         assumed += [*_of_arguments(frame, draft), *_of_host_copies(frame, draft)]
-        if strength(draft.assumptions) == 1:
-            assumed += _of_story(frame, draft, left, right)
+        assumed += _of_story(frame, draft, left, right)
         usage.note(frame)
         facts.meetings.append(
             Meeting(
@@ -181,7 +185,12 @@ def _brings_its_like(frame: Frame, place: Variable) -> bool:
 def _of_story(
     frame: Frame, draft: MeetingDraft, left: Operand, right: Operand
 ) -> Iterator[Assumption]:
-    """What has to be assumed of a story that is not certain anyway."""
+    """What has to be assumed of how the two came to where they are."""
+    if _are_long(left, right):
+        message = "each of the many steps that the two made on their ways to here is as it seems"
+        yield at(frame, AssumptionKind.LONG_STORIES_MEET, draft.node, message)
+    if strength(draft.assumptions) < 1:
+        return  # it is not certain anyway
     kinds = {each.kind for each in draft.assumptions}
     is_known = AssumptionKind.BATCH_BELONGS_TOGETHER in kinds
     if not is_known and _is_far_fetched(left, right):
@@ -190,6 +199,12 @@ def _of_story(
     if _is_assembled(frame, left, right):
         message = "what this function puts into lists is not on the host"
         yield at(frame, AssumptionKind.LIST_IS_JOINED_ON_DEVICE, left.site.node, message)
+
+
+def _are_long(left: Operand, right: Operand) -> bool:
+    """The ways of both are long together, and lead out of the function."""
+    steps = (*left.steps, *right.steps)
+    return len(steps) >= LONG and any(step.kind not in _LOCAL for step in steps)
 
 
 def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:
