@@ -1,6 +1,7 @@
 """Names carry placements: assignment, unpacking, walrus, scopes, star-args."""
 
-from given import met, revealed
+import pytest
+from given import given, met, revealed, syncs
 
 
 def test_unpacking_a_tuple_keeps_each_placement():
@@ -158,3 +159,32 @@ def test_double_star_arguments_are_spread_by_name():
         add(**pair)
         """
     ) == ["pair@cpu + pair@cuda likely inside a + b"]
+
+
+@pytest.mark.parametrize(
+    ("taken", "asked", "where"),
+    [
+        ("a, b, c = *x.shape, y", "c", ["δ(y)"]),
+        ("a, b, c = y, *x.shape", "a", ["δ(y)"]),
+        ("a, b, c, d = y, *x.shape, z", "d", ["δ(z)"]),
+        ("a, b, c = *x.shape, y", "torch.ones(b)", ["cpu"]),  # a number
+    ],
+)
+def test_what_stands_beside_a_star_is_told_apart(taken, asked, where):
+    code = f"""
+    def run(x: torch.Tensor, y: torch.Tensor, z: torch.Tensor):
+        {taken}
+        reveal({asked})
+    """
+    assert revealed(code) == where
+
+
+def test_a_number_beside_a_device_bounds_a_loop_without_a_wait():
+    code = """
+    def run(x: torch.Tensor):
+        rows, width, device = *x.shape, x.device
+        for row in range(width):
+            x = x + row
+        return x
+    """
+    assert syncs(given(code)) == []

@@ -59,7 +59,7 @@ def _either_address(a: Container, b: Container) -> tuple[Address, ...]:
 class Sequence(Container):
     """A list, tuple, set or iterator. `items` when each is known, `element` for any of them."""
 
-    __slots__ = ("element", "items", "kind", "mixed", "names", "node")
+    __slots__ = ("element", "items", "kind", "mixed", "names", "node", "spread")
 
     def __init__(
         self,
@@ -77,6 +77,8 @@ class Sequence(Container):
         self.node = node
         self.names = names  # of a named tuple
         self.mixed = False  # filled from several places, so that its elements differ
+        # Of `(*rows, device)`: the values as they stand there, and the number of the starred one.
+        self.spread: tuple[list[Value], int] | None = None
 
     def __repr__(self) -> str:
         return f"{self.kind}({self.items if self.items is not None else self.element})"
@@ -86,6 +88,16 @@ class Sequence(Container):
         if self.items is not None:
             return union(self.items) if self.items else (self.element or UNKNOWN)
         return self.element if self.element is not None else UNKNOWN
+
+    def unpacked(self, count: int) -> list[Value] | None:
+        """The elements of a sequence of so many; None where they are not told apart."""
+        if self.items is not None:
+            return self.items if len(self.items) == count else None
+        if self.spread is None:
+            return None
+        values, star = self.spread
+        more = count - len(values) + 1
+        return [*values[:star], *[values[star]] * more, *values[star + 1 :]] if more >= 0 else None
 
     def adding(self, value: Value, chosen: bool = True) -> Sequence:
         """With one more element, wherever it stands. `chosen`: if it is one of several values, it

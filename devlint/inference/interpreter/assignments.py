@@ -209,10 +209,11 @@ def _unpack(frame: Frame, target: cst.Tuple | cst.List, value: Value, source: cs
     count = len(elements)
     star = next((i for i, e in enumerate(elements) if type(e) is cst.StarredElement), None)
     items: list[Value] | None = None
-    if type(value) is Sequence and value.items is not None:
-        if star is None and len(value.items) == count:
-            items = value.items
-        elif star is not None and len(value.items) >= count - 1:
+    if type(value) is Sequence and star is None:
+        items = value.unpacked(count)
+    elif type(value) is Sequence and value.items is not None:
+        assert star is not None
+        if len(value.items) >= count - 1:
             tail = count - star - 1
             stop = len(value.items) - tail
             middle = Sequence(list(value.items[star:stop]))

@@ -122,7 +122,7 @@ def _host(frame: Frame, node: cst.BaseExpression) -> Value:
 def _list(frame: Frame, node: cst.List | cst.Tuple | cst.Set) -> Value:
     kind = "tuple" if type(node) is cst.Tuple else "list"
     items: list[Value] = []
-    open_end = False
+    stars: list[int] = []  # where there are as many as nobody knows
     for element in node.elements:
         value = frame.eval(element.value)
         if type(element) is cst.StarredElement:
@@ -130,10 +130,13 @@ def _list(frame: Frame, node: cst.List | cst.Tuple | cst.Set) -> Value:
                 items.extend(value.items)
                 continue
             value = frame.interpreter.element_of(frame, value, element.value)
-            open_end = True
+            stars.append(len(items))
         items.append(value)
-    if open_end or len(items) > 64:
-        return Sequence(None, union(items) if items else None, kind, node)
+    if stars or len(items) > 64:
+        found = Sequence(None, union(items) if items else None, kind, node)
+        if len(stars) == 1:
+            found.spread = (items, stars[0])
+        return found
     return Sequence(items, None, kind, node)
 
 
