@@ -521,3 +521,29 @@ def test_a_function_that_a_constructor_makes_and_its_object_keeps_runs_later(kep
     what that has, which is on the host."""
     use = "\n    def forward(self, x: torch.Tensor):\n        return self.act(x)\n"
     assert len(met(KEPT.format(kept=kept) + use)) == count
+
+
+@pytest.mark.parametrize(
+    ("ending", "found"),
+    [
+        ("return", 0),
+        ("sys.exit(1)", 0),
+        ('pytest.skip("no card")', 0),
+        ('self.skipTest("no card")', 0),
+        ("self.done()", 1),
+    ],
+)
+def test_what_ends_the_program_or_the_test_ends_the_way(ending, found):
+    code = f"""
+    import sys
+    import pytest
+
+    class TestRows:
+        def test_rows(self, rows):
+            x = torch.ones(3).cuda()
+            if len(rows) > 3:
+                x = torch.ones(3)
+                {ending}
+            return x + torch.ones(3).cuda()
+    """
+    assert len(met(code)) == found

@@ -26,13 +26,12 @@ from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.availability import Availability
 from devlint.inference.syntax.control_dependence import Branches
+from devlint.inference.syntax.endings import leaves
 from devlint.inference.syntax.scope_names import ScopeNames
-from devlint.inference.syntax.text import called_name, dotted, every, names_in
+from devlint.inference.syntax.text import dotted, every, names_in
 from devlint.inference.syntax.words import asks_for_accelerator
 
 _QUESTIONS = ("is_available()", "device_count()", ".type ")
-_LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
-_CALLS_THAT_LEAVE = frozenset({"exit", "_exit", "skip", "quit", "abort", "skipTest"})
 _COMPREHENSIONS = (cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 
 
@@ -171,9 +170,7 @@ class _Reads:
     def _leaves(self, node: cst.CSTNode) -> bool:
         if isinstance(node, cst.Assert):
             return self._scope.known.without(node.test) is False
-        if isinstance(node, cst.Expr) and isinstance(node.value, cst.Call):
-            return called_name(node.value) in _CALLS_THAT_LEAVE
-        return isinstance(node, _LEAVING)
+        return leaves(node)
 
     def _asks(self, condition: cst.CSTNode, part: cst.CSTNode) -> bool:
         """A condition on accelerators that is open, or a loop over what there is of them."""

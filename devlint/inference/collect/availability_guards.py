@@ -21,6 +21,7 @@ from devlint.inference.program.frames import Frame, interpreter_of
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed, walk
+from devlint.inference.syntax.endings import fails, leaves
 from devlint.inference.syntax.text import code, dotted, last_statement
 from devlint.inference.syntax.words import asks_for_accelerator, words
 
@@ -28,12 +29,6 @@ CALLERS = 3  # from call to caller, in search of one that asks
 
 
 STREAMS = ("wait_stream", "record_stream")
-
-
-_LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
-
-
-_CALLS_THAT_LEAVE = ("exit", "_exit", "skip", "quit")
 
 
 # By function: the conditions around what is there, each once.
@@ -78,17 +73,18 @@ def of_condition(frame: Frame, event: Branched) -> None:
     """A condition on an accelerator, one of whose branches leaves: the rest is guarded."""
     node, known = event
     orelse = node.orelse.body if isinstance(node.orelse, cst.Else) else None
-    leaves = [body for body in (node.body, orelse) if body is not None and _leaves(body)]
-    if leaves in ([], [node.body]) and _is_there(node.test):
+    bodies = [body for body in (node.body, orelse) if body is not None]
+    left = [body for body in bodies if leaves(last_statement(body))]
+    if left in ([], [node.body]) and _is_there(node.test):
         return  # `if torch.backends.mps.is_available(): raise`: it goes on where none is
-    if leaves or (known is False and "is_available" in words(node.test)):
+    if left or (known is False and "is_available" in words(node.test)):
         lacking = node.body if isinstance(node.test, cst.UnaryOperation) else orelse
-        fails = lacking is not None and _leaves(lacking, by_failing=True)
+        by_failing = lacking is not None and fails(last_statement(lacking))
         _asks(
             frame,
             node,
             node.test,
-            fails and holds("availability-call", code(node.test).removeprefix("not ")),
+            by_failing and holds("availability-call", code(node.test).removeprefix("not ")),
         )
 
 
@@ -107,13 +103,13 @@ def of_assertion(frame: Frame, event: Asserted) -> None:
         _asks(frame, node, node.test, " or " not in said and holds("availability-call", said))
 
 
-def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, fails: bool) -> None:
+def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, by_failing: bool) -> None:
     demands, function = frame.unit.kept(Demands), frame.function
     around: Branches = ()  # a question about a device is the whole function's: it knows of others
     if "is_available" in words(test):
         around = _beside_the_host(demands.found_around(frame.unit, function, node), node)
     demands.asked.setdefault(function, {})[around] = None
-    if fails and is_passed(around, ()):
+    if by_failing and is_passed(around, ()):
         demands.required.add(function)
         _of_class(demands, function, node)
 
@@ -209,13 +205,6 @@ def is_asked(frame: Frame, node: cst.CSTNode) -> bool:
         at = current.function.node if current.function is not None else None
         current = current.outer
     return any(is_passed(around, ()) for around in demands.asked.get(None, ()))
-
-
-def _leaves(body: cst.BaseSuite, *, by_failing: bool = False) -> bool:
-    last = last_statement(body)
-    if isinstance(last, cst.Expr) and isinstance(last.value, cst.Call):
-        return dotted(last.value.func).rpartition(".")[2] in _CALLS_THAT_LEAVE
-    return isinstance(last, cst.Raise if by_failing else _LEAVING)
 
 
 def is_met(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:

@@ -28,6 +28,7 @@ from devlint.inference.models.module_places import baked
 from devlint.inference.program.events import Asserted, Tested
 from devlint.inference.program.frames import EXECUTORS, Frame
 from devlint.inference.program.imports import imported, take_all
+from devlint.inference.syntax.endings import never_returns
 from devlint.inference.syntax.text import code, dotted
 
 
@@ -51,17 +52,10 @@ def _expression(frame: Frame, node: cst.Expr) -> bool:
         changed = dotted(node.value.func.value)  # `names.append(x)`
         if changed and changed != "self":
             frame.state.forget_tests(changed)
-    return not _never_returns(node.value)
+    return not never_returns(node.value)
 
 
 _NEVER = ("False", "0", "not True", "None")
-
-
-_EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
-
-
-def _never_returns(node: cst.BaseExpression) -> bool:
-    return type(node) is cst.Call and dotted(node.func) in _EXITS
 
 
 def _delete(frame: Frame, node: cst.Del) -> bool:

@@ -6,7 +6,7 @@ Its modules:
     text: source as messages quote it, and fast walks over nodes
     names: how often a name is used and called in each function
     words: the words of a condition, and what they ask
-    control_dependence: the conditions around a node
+    control_dependence, endings: the conditions around a node, and what ends a way
     evaluation_order: when a node is evaluated, and in which loops
     attribute_moves: attributes of a class that its methods move
     object_lives: what methods do with their object, and the code that makes one with it

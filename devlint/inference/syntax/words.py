@@ -8,6 +8,7 @@ from functools import lru_cache
 import libcst as cst
 
 from devlint.inference.conventions import holds
+from devlint.inference.syntax.endings import fails
 from devlint.inference.syntax.text import code, dotted, last_statement
 
 
@@ -199,16 +200,11 @@ def guards_error(node: cst.If) -> bool:
     if not body or node.orelse is not None:
         return False
     last = last_statement(node.body)
-    if isinstance(last, cst.Raise):
+    if fails(last):
         return True
     if not isinstance(last, cst.Expr) or not isinstance(last.value, cst.Call):
         return False
-    if dotted(last.value.func) in _ENDING:
-        return True
     return len(body) == 1 and holds("warning-callee", words(last.value.func))
-
-
-_ENDING = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 
 
 def skips_rest(node: cst.If) -> bool:
