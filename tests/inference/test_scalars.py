@@ -525,3 +525,23 @@ def test_what_may_be_a_number_does_not_decide_beside_what_may_be_a_tensor(rate, 
         return scaled
     """
     assert [m.partition(" ")[0] for m in met(code)] == found
+
+
+@pytest.mark.parametrize(
+    ("bounds", "found"),
+    [
+        ("0, limit", 0),  # beside a number it is read as one
+        ("min=0, max=limit", 0),
+        ("limit, limit", 1),
+        ("max=limit", 1),
+        ("0, torch.ones(3)", 1),
+    ],
+)
+@pytest.mark.parametrize("call", ["x.clamp({})", "torch.clamp(x, {})", "x.clamp_({})"])
+def test_a_bound_beside_a_number_is_a_number(bounds, found, call):
+    code = f"""
+    def bounded(x):
+        x, limit = x.cuda(), torch.tensor(3)
+        return {call.format(bounds)}
+    """
+    assert len(met(code)) == found

@@ -186,11 +186,12 @@ def _of_story(
     frame: Frame, draft: MeetingDraft, left: Operand, right: Operand
 ) -> Iterator[Assumption]:
     """What has to be assumed of how the two came to where they are."""
-    if _are_long(left, right):
+    sure = strength(draft.assumptions)
+    if sure == 2 and _are_long(left, right):
         message = "each of the many steps that the two made on their ways to here is as it seems"
         yield at(frame, AssumptionKind.LONG_STORIES_MEET, draft.node, message)
-    if strength(draft.assumptions) < 1:
-        return  # it is not certain anyway
+    if sure != 1:
+        return  # it is certain, or no more than possible, anyway
     kinds = {each.kind for each in draft.assumptions}
     is_known = AssumptionKind.BATCH_BELONGS_TOGETHER in kinds
     if not is_known and _is_far_fetched(left, right):

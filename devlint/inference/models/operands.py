@@ -72,13 +72,27 @@ def is_placeholder(value: Value) -> bool:
     return any(t.traits & EMPTY for t in tensors_in(value))
 
 
+_LIMITS = frozenset({"min", "max"})
+
+
+def _limits_as_numbers(known: Call, arguments: Arguments) -> frozenset[str]:
+    """`x.clamp(0, limit)`: if one bound is a number, PyTorch reads the other one as a number, too
+    (the overload of `clamp` for scalars)."""
+    if not _LIMITS.issubset(known.params):
+        return frozenset()
+    given = [arguments.get(known.params.index(name), name) for name in _LIMITS]
+    is_told = any(value is not None and is_number(value) for value in given)
+    return _LIMITS if is_told else frozenset()
+
+
 def without_zero_dim(
     known: Call, arguments: Arguments, operands: list[tuple[Value, cst.CSTNode]]
 ) -> list[tuple[Value, cst.CSTNode]]:
     """Leave out 0-dim CPU tensors where this operation takes them."""
-    if not known.zero_dim:
+    names = known.zero_dim or _limits_as_numbers(known, arguments)
+    if not names:
         return operands
-    taking = {arguments.node(known.params.index(p), p) for p in known.zero_dim if p in known.params}
+    taking = {arguments.node(known.params.index(p), p) for p in names if p in known.params}
     kept = []
     for value, argument in operands:
         tensors = tensors_in(value) if argument in taking else []
