@@ -1,7 +1,9 @@
 """What callers do with what they hand in says where it is, though nothing shows whence it came."""
 
 import pytest
-from given import meetings, settled
+from given import Files, given, meetings, settled
+
+from devlint.inference.call_contexts import Feeds
 
 SHIFT = """
 import numpy as np
@@ -80,3 +82,30 @@ class Sampler:
 def test_who_copies_an_index_to_the_host_has_the_table_there(index, table, confidence):
     [found] = meetings(settled(RATE.format(index=index, table=table)))
     assert found.endswith(confidence)
+
+
+TRAINER = """
+from nets import Net
+
+def shift(rows: torch.Tensor):
+    return rows.to(rows.dtype) + torch.arange(4)
+
+class Trainer:
+    def __init__(self, device):
+        self.net = Net(4).to(device)
+        shift({rows})
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_met"),
+    [("self.net.rows.exp()[:3]", False), ("self.net(torch.ones(4).to(device))", True)],
+)
+def test_an_attribute_of_a_module_that_was_not_read_need_not_move_with_it(
+    rows, is_met, monkeypatch
+):
+    nets = {"nets.py": "class Net(nn.Module):\n    pass"}
+    monkeypatch.setattr(Files, "load", lambda files, name: None)
+    facts = given(TRAINER.format(rows=rows), nets)
+    [parameter] = [meeting.given for meeting in facts.meetings]
+    assert Feeds(facts.feeds).verdict(parameter).is_met is is_met

@@ -386,6 +386,8 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
     place = tensor.place
     if place is None or tensor.traits & INDIRECT:
         return
+    if tensor.evidence is not None and tensor.evidence.is_kept:
+        return  # `Module.to` passes plain attributes by
     if type(place) is Device:
         if place.is_accelerator:
             yield from _on_device(tensor)
