@@ -62,6 +62,9 @@ def most_demand_cuda(texts: Iterable[bytes]) -> bool:
     return found.count(True) > max(found.count(False), 1)
 
 
+_TEST = re.compile(rb"^(?:async )?def _?test(?:_\w+)?\(.*\n", re.M)
+
+
 _OFF = rb"False|false|None|null|0"
 _ON = rb"True|true|1"
 
@@ -70,7 +73,9 @@ def sets_option(text: bytes, option: str) -> bool:
     """Whether a file may set an option so, `fast=True`, or to another word than this,
     `mode!'plain'`, or choose a member of an enumeration, `Mode.NOISY`: by a keyword, an assignment,
     an entry of a configuration, or from the command line. One that is handed on under its own name
-    is set by whoever set it before; what a function declares, by nobody."""
+    is set by whoever set it before; what a function declares, by nobody; nor does a comment, or the
+    file's own test, set one."""
+    text = _without_tests(without_comments(text))
     if "=" not in option and "!" not in option:
         return _chooses(text, *option.encode().split(b"."))
     name, sign, value = re.split(rb"([=!])", option.encode(), maxsplit=1)
@@ -84,6 +89,15 @@ def sets_option(text: bytes, option: str) -> bool:
     defined = rb"\bDEFINE_\w+\(\s*[\"']" + name + rb"[\"']"
     ways = (keyword, entry, line, asked, defined)
     return re.search(rb"|".join(ways), text, re.M) is not None
+
+
+def _without_tests(text: bytes) -> bytes:
+    """A file without the functions at its top that only try what it has: `def test(): …`."""
+    kept, start = [], 0
+    for test in _TEST.finditer(text):
+        kept.append(text[start : test.start()])
+        start = test.end() + len(_body_at(text, test.end()))
+    return b"".join((*kept, text[start:]))
 
 
 def _chooses(text: bytes, owner: bytes, member: bytes) -> bool:

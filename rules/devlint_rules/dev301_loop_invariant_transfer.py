@@ -99,6 +99,7 @@ def _of_data(facts: Facts, copy: DataCopy) -> Claim:
         f"{_called(copy)}: the host waits for the copy",
         advice=buffer if copy.in_module else "make the tensor once for each device, and keep it",
         assumptions=assumed,
+        given=copy.given,
     )
 
 

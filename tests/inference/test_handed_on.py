@@ -51,6 +51,36 @@ def test_what_hands_out_rows_draws_on_the_host(draws, made, default, count):
     assert len(met(ROWS.format(draws=draws, made=made, default=default))) == count
 
 
+CHILDREN = """
+from torch.utils.data import RandomSampler
+
+def seeded(seed, device):
+    generator = torch.Generator(device=device)
+    return generator.manual_seed(seed)
+
+def children(parent, count):
+    return [seeded(i, device=parent.device) for i in range(count)]
+
+def sampler(rows):
+    master = torch.Generator({made})
+    return RandomSampler(rows, generator={generator})
+"""
+
+
+@pytest.mark.parametrize(
+    ("made", "generator", "count"),
+    [
+        ("", "children(master, 2)[0]", 0),
+        ("'cuda'", "children(master, 2)[0]", 1),
+        ("", "seeded(3, 'cpu')", 0),
+        ("", "seeded(3, 'cuda')", 1),
+        ("", "seeded(3, master.device)", 0),
+    ],
+)
+def test_a_callee_makes_a_generator_where_this_call_tells_it_to(made, generator, count):
+    assert len(met(CHILDREN.format(made=made, generator=generator))) == count
+
+
 SPREAD = """
 class Head(nn.Module):
     def __init__(self):

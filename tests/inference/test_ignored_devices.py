@@ -195,6 +195,39 @@ def test_a_module_and_what_goes_in(before, to, found):
     assert neglected(code) == found
 
 
+OWN = """
+    class Encoder(Pipeline):
+        def encode(self, rows, device):
+            {lines}
+
+        def run(self, rows, other):
+            device = self.device
+            {call}
+"""
+APART = "there = rows.to(device)\nhere = torch.tensor(3).to(self.device)"
+
+
+@pytest.mark.parametrize(
+    ("lines", "call", "found"),
+    [
+        # all calls pass the very device of the object
+        (APART, "pass", 1),
+        (APART, "self.encode(rows, device)", 0),
+        (APART, "self.encode(rows, device=self.device)", 0),
+        (APART, "self.encode(rows, device); self.encode(rows, other)", 1),
+        # it is for a module of the object, which is where the object says that it is
+        ("x = self.net(torch.tensor(rows).to(self.device))\nreturn x.to(device)", "pass", 0),
+        ("x = rows.to(self.device)\ny = self.net(ids=x)\nreturn y.to(device)", "pass", 0),
+        ("x = rows.to(self.device)\ny = self.net(x)\nreturn y.to(device), x", "pass", 1),
+        ("y = rows[1].to(device)\nreturn self.net(rows[0].to(self.device), y)", "pass", 1),
+        ("self.net.to(device)\nreturn self.net(rows.to(self.device))", "pass", 1),
+    ],
+)
+def test_the_device_of_the_object_is_the_one_that_was_given(lines, call, found):
+    code = OWN.format(lines=lines.replace("\n", "\n" + " " * 12), call=call)
+    assert neglected(code) == [Neglect.BESIDE] * found
+
+
 @pytest.mark.parametrize(
     ("replaced", "found"),
     [

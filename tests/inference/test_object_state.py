@@ -303,3 +303,53 @@ class Player:
 def test_what_is_assigned_again_in_any_case_is_no_longer_there(then, is_certain):
     (read,) = given(OUT_OF_SIGHT.format(then=then)).host_reads
     assert (not read.assumptions) is is_certain
+
+
+SCALE = """
+class Scale(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("top", torch.ones(3))
+
+    def fit(self, rows):
+        self.top = {left}
+
+def scaled(rows):
+    rows = torch.ones(3, device="cuda")
+    scale = Scale()
+    {then}
+    return rows / scale.top
+"""
+
+
+@pytest.mark.parametrize(
+    ("left", "then", "count"),
+    [
+        ("rows.abs()", "scale.fit(rows)", 0),
+        ("load(rows)", "scale.fit(rows)", 0),
+        ("torch.maximum(rows, rows.new_ones(3))", "if len(rows): scale.fit(rows)", 0),
+        ("rows.abs()", "pass", 1),  # as its constructor left it
+        ("torch.zeros(3)", "scale.fit(rows)", 1),
+    ],
+)
+def test_a_method_rebinds_what_its_module_was_made_with(left, then, count):
+    assert len(met(SCALE.format(left=left, then=then))) == count
+
+
+WINDOW = """
+class Window:
+    def __init__(self):
+        self.taper = torch.hann_window(8)
+
+    def send(self, device):
+        self.taper = self.taper.to(device)
+
+window = Window()
+window.send("cuda")
+window.taper * torch.ones(8{device})
+"""
+
+
+@pytest.mark.parametrize(("device", "count"), [("", 1), (", device='cuda'", 0)])
+def test_a_method_of_a_plain_object_leaves_what_the_constructor_made_elsewhere(device, count):
+    assert len(met(WINDOW.format(device=device))) == count

@@ -119,3 +119,44 @@ def test_a_call_in_the_file_that_gives_it_by_position():
     calls = "\n\ndef run(net, x):\n    return net.forward(x, True)\n"
     facts = given(ATTENTION.format(test="noisy") + calls)
     assert [m.assumptions for m in facts.meetings] == [()]
+
+
+QUANTIZER = """
+class Quantizer(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(1))
+        {first}
+
+    def configure(self, bits, search=False):
+        self.bits = bits
+        {kept}
+
+    def forward(self, x):
+        if self.search:
+            return self.scale * torch.ones(4)
+        return self.scale * x
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "kept", "other", "expected"),
+    [
+        ("pass", "self.search = search", "", ["option-is-turned-on"]),
+        ("pass", "self.search = search", "q.configure(3, search=False)", ["option-is-turned-on"]),
+        ("self.search = False", "self.search = search", "", ["option-is-turned-on"]),
+        ("pass", "self.search = search", "q.configure(3, search=True)", []),
+        ("self.search = False", "self.search = True", "", []),
+        ("pass", "self.search = bits > 2", "", []),
+        ("pass", "if bits: self.search = search", "", []),
+    ],
+)
+def test_an_option_that_a_method_keeps(first, kept, other, expected):
+    facts = given(QUANTIZER.format(first=first, kept=kept), {"other.py": other})
+    assert [each.kind.value for found in facts.meetings for each in found.assumptions] == expected
+
+
+def test_a_method_that_is_given_the_option_by_position():
+    code = QUANTIZER.format(first="pass", kept="self.search = search")
+    facts = given(code + "\n\ndef run(q):\n    q.configure(3, True)\n")
+    assert [m.assumptions for m in facts.meetings] == [()]

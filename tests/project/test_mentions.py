@@ -150,6 +150,11 @@ def test_the_front_of_what_nobody_installs_offers_nothing(tmp_path):
         ("f(x, fast=False, slow=True)", False),
         ("if fast == 3: pass", False),
         ("f(breakfast=True)", False),
+        ("# f(x, fast=True)", False),
+        ("def test():\n    f(x, fast=True)\n", False),
+        ("def test_speed(\n    x,\n):\n    f(x)\n", False),
+        ("def test():\n    pass\n\nf(x, fast=True)\n", True),
+        ("def tested(x):\n    f(x, fast=True)\n", True),
     ],
 )
 def test_an_option_is_set_by_who_gives_it_a_value_of_their_own(tmp_path, text, sets):

@@ -32,6 +32,7 @@ Its modules:
     kernel_launches: Triton kernels, and the card that they run on
     loads, plain_states: what a file holds that is loaded, and states that are numbers
     scopes, file_paths: what a function saves and loads, and where
+    devices_beside: a device that a method is given, and that of its object
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
     device_comparisons: comparisons of devices that come out the same anywhere
     unread_devices: devices that a function takes and never reads

@@ -11,10 +11,11 @@ from devlint.inference.call_contexts import Fed, Feed, Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import NONE, Const, DeviceValue, Host
-from devlint.inference.domain.placement import Device, Placement, Variable, VariableKind
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, LITERAL, LOADED, Tensor
-from devlint.inference.domain.value import Value, alternatives, is_untold
+from devlint.inference.domain.value import CONVERTED, UNKNOWN, Value, alternatives, is_untold
+from devlint.inference.facts import MeetingKind
 from devlint.inference.models.devices import written_device
 from devlint.inference.models.elements import is_row
 from devlint.inference.models.factories import CONVERTERS
@@ -25,8 +26,9 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.roles import feeds_device
 from devlint.inference.program.values import FunctionValue, Instance
-from devlint.inference.summaries.arguments import CallBound
-from devlint.inference.syntax.text import called_name, dotted, plain_parameters
+from devlint.inference.summaries.arguments import Binding, CallBound
+from devlint.inference.syntax.moved_sources import moved_sources
+from devlint.inference.syntax.text import called_name, code, dotted, plain_parameters
 
 
 def given(
@@ -195,15 +197,59 @@ def note(frame: Frame, event: CallBound) -> None:
     _note_around(frame, function.key)
     works = _works_with_module(function)
     feeds = frame.unit.facts.feeds
-    for parameter, (bound, _) in binding.given.items():
+    indexed_on_host = _indexed_on_host(function, binding)
+    for parameter, (bound, written) in binding.given.items():
         value = binding.spread.get(parameter, bound)
         sources = list(_sources(frame, value))
+        if all(source is Fed.CALLER for source, _ in sources) and (
+            _is_moved_elsewhere(frame, value, written) or parameter in indexed_on_host
+        ):
+            sources.append((Fed.HOST, None))
         told = {source for source, _ in sources} in ({Fed.HOST}, {Fed.INPUT})
         if works and not told and type(value) is not Const:
             shown = [source for source in sources if source[0] in _SHOWN]
             sources = [*shown, (Fed.OPEN, None)]  # it may well be where the module is
         one_of = _is_one_of_several(value)
         feeds.update(Feed(function.key, parameter, *source, one_of) for source in sources)
+
+
+class _MovedSources:
+    """By function, what it brings from the host to another device, as it is written."""
+
+    def __init__(self) -> None:
+        self.known: dict[cst.CSTNode, frozenset[str]] = {}
+
+    def of(self, function: Function) -> frozenset[str]:
+        found = self.known.get(function.node)
+        if found is None:
+            found = self.known[function.node] = moved_sources(function.node)
+        return found
+
+
+def _is_moved_elsewhere(frame: Frame, value: Value, written: cst.CSTNode) -> bool:
+    """Nothing is known of a value but that the caller brings it to a device in another place: so it
+    is not there. `mask(batch["kinds"])`, and `net(batch["kinds"].to(device))`"""
+    function = frame.function
+    if function is None or type(value) is Const:
+        return False
+    moved = frame.unit.context.kept(_MovedSources).of(function)
+    return bool(moved) and code(written) in moved
+
+
+def _indexed_on_host(function: Function, binding: Binding) -> set[str]:
+    """The parameters that the callee reads at an index which this call copies to the host: who does
+    so knows that they are there. `rate(t.cpu(), table)`, of `table[t]`"""
+    found: set[str] = set()
+    for pending in function.summary.pendings if function.summary is not None else ():
+        base, index = pending.left.place, pending.right.place
+        if pending.kind is not MeetingKind.INDEX or base not in binding.places:
+            continue
+        if type(base) is Variable and type(index) is Variable:
+            value = binding.given[index.name][0] if index.name in binding.given else UNKNOWN
+            step = value.origin if type(value) is Tensor and value.place == CPU else None
+            if step is not None and step.kind is StepKind.MOVED:
+                found.add(base.name)
+    return found
 
 
 def note_part(frame: Frame, event: PartMade) -> None:
@@ -289,7 +335,7 @@ def _sources(frame: Frame, value: Value) -> Iterable[tuple[Fed, Given | None]]:
     for each in several:
         if type(each) is Tensor and each.was_converted and len(several) > 1:
             continue
-        if type(each) is Host:  # an array, or a number
+        if type(each) is Host or each is CONVERTED:  # an array, or a number; or made of one
             yield Fed.HOST, None
         elif type(each) is Sequence or type(each) is Mapping:
             parts = _parts_of(each)
@@ -340,6 +386,8 @@ def _source(frame: Frame, tensor: Tensor) -> Iterable[tuple[Fed, Given | None]]:
     place = tensor.place
     if place is None or tensor.traits & INDIRECT:
         return
+    if tensor.evidence is not None and tensor.evidence.is_kept:
+        return  # `Module.to` passes plain attributes by
     if type(place) is Device:
         if place.is_accelerator:
             yield from _on_device(tensor)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.inference.collect import call_contexts
 from devlint.inference.collect.notes import keep_last
 from devlint.inference.domain.host import External
 from devlint.inference.domain.placement import CPU, Placement
@@ -87,6 +88,7 @@ def _note(
         cold=options.is_cold(frame),
         function=function_site(frame),
         in_module=frame.in_module,
+        given=call_contexts.given(frame, Tensor(place)),
     )
     keep_last(frame, "data", copies, seen.places, fact)
 

@@ -8,9 +8,11 @@ the current card is waited for; or all is copied there, on streams of the curren
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import libcst as cst
 
+from devlint.inference.collect.devices_beside import beside, others, uses
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.placement import Device
@@ -25,13 +27,20 @@ from devlint.inference.summaries.arguments import ArgumentsBound
 from devlint.inference.syntax.text import called_name, code, dotted, every, parts, shorten
 
 
-class _CurrentWaits:
-    """Waits for the current card, by the device parameter that they pass by; and whether calls name
-    a card there."""
+class _Passed(NamedTuple):
+    """What one call passes for a device parameter."""
+
+    names_card: bool  # `torch.device("cuda")` names none
+    is_receivers: bool  # `self.encode(x, self.device)`: the device of the object that is called
+
+
+class _Open:
+    """What calls decide: waits for the current card, and moves to `self.device`, by the device
+    parameter that they pass by; and what calls of the same file pass there."""
 
     def __init__(self, unit: Unit) -> None:
         self.parameters: dict[cst.CSTNode, tuple[Function, str]] = {}
-        self.calls: dict[tuple[Function, str], dict[cst.CSTNode, bool]] = {}
+        self.calls: dict[tuple[Function, str], dict[cst.CSTNode, _Passed]] = {}
 
 
 def of_function(frame: Frame, event: FunctionReturns) -> None:
@@ -50,27 +59,47 @@ def of_function(frame: Frame, event: FunctionReturns) -> None:
         found = (
             *((name, Neglect.MAPPED) for name in _only_mapped(function, parameter.name)),
             *((call, Neglect.UNRESOLVED) for call in _unresolved(node, parameter.name)),
-            *((other, Neglect.BESIDE) for other in _beside(function, parameter.name)),
+            *((other, Neglect.BESIDE) for other in beside(function, parameter.name)),
             *((call, Neglect.CURRENT) for call in _on_current(function, parameter.name)),
         )
         for at, neglect in found:
-            if neglect is Neglect.CURRENT:
-                frame.unit.kept(_CurrentWaits).parameters[at] = (function, parameter.name)
+            if neglect in (Neglect.CURRENT, Neglect.BESIDE):
+                frame.unit.kept(_Open).parameters[at] = (function, parameter.name)
             frame.unit.dropped[at] = DroppedArgument(
                 frame.site(at), function.name, parameter.name, shorten(at), None, neglect=neglect
             )
 
 
 def of_call(frame: Frame, event: ArgumentsBound) -> None:
-    """Remember whether a call of the same file names a card: `torch.device("cuda")` names none."""
+    """Remember what a call of the same file passes for each device."""
     node, function, binding = event
     if function.unit is not frame.unit:
         return
     for parameter in function.parameters:
         if parameter.is_device and parameter.name in binding.given:
-            value, _ = binding.given[parameter.name]
-            calls = frame.unit.kept(_CurrentWaits).calls.setdefault((function, parameter.name), {})
-            calls[node] = any(_may_name_a_card(v) for v in alternatives(value))
+            value, written = binding.given[parameter.name]
+            calls = frame.unit.kept(_Open).calls.setdefault((function, parameter.name), {})
+            calls[node] = _Passed(
+                any(_may_name_a_card(v) for v in alternatives(value)),
+                _is_receivers(frame, node, written),
+            )
+
+
+def _is_receivers(frame: Frame, call: cst.CSTNode, passed: cst.CSTNode) -> bool:
+    """The device that a call passes is that of the object whose method it calls, or a name that the
+    caller has for it: `device = self.device`."""
+    func = call.func if isinstance(call, cst.Call) else None
+    if not isinstance(func, cst.Attribute) or not dotted(func.value):
+        return False
+    own = f"{dotted(func.value)}.device"
+    if not isinstance(passed, cst.Name) or frame.function is None:
+        return dotted(passed) == own
+    assigned = (
+        assign.value
+        for assign in every(frame.function.node.body, cst.Assign)
+        if any(dotted(target.target) == passed.value for target in assign.targets)
+    )
+    return [dotted(value) for value in assigned] == [own]
 
 
 def _may_name_a_card(value: Value) -> bool:
@@ -81,14 +110,21 @@ def _may_name_a_card(value: Value) -> bool:
 
 
 def settle(unit: Unit) -> None:
-    """The current card is the one, where all calls in sight of a helper say no more than its
-    type."""
-    waits = unit.kept(_CurrentWaits)
-    for at, (function, name) in waits.parameters.items():
-        calls = waits.calls.get((function, name), {})
-        helps = function.name.startswith("_") or unit.kept(Mentions).is_script
-        if helps and calls and not any(calls.values()):
-            unit.dropped.pop(at, None)
+    """The current card is the one, where all calls in sight of a helper say no more than its type;
+    and `self.device`, where all pass that very device."""
+    noted = unit.kept(_Open)
+    for at, (function, name) in noted.parameters.items():
+        calls = noted.calls.get((function, name), {}).values()
+        dropped = unit.dropped.get(at)
+        if not calls or dropped is None:
+            continue
+        if dropped.neglect is Neglect.BESIDE:
+            is_none = all(passed.is_receivers for passed in calls)
+        else:
+            helps = function.name.startswith("_") or unit.kept(Mentions).is_script
+            is_none = helps and not any(passed.names_card for passed in calls)
+        if is_none:
+            del unit.dropped[at]
 
 
 def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
@@ -104,10 +140,10 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
         use
         for argument in every(body, cst.Arg)
         if argument.keyword is not None and argument.keyword.value == "map_location"
-        for use in _uses(argument, name)
+        for use in uses(argument, name)
     ]
     asked = [use for test in every(body, cst.Comparison) for use in _asked_for_host(test, name)]
-    if not mapped or len(mapped) + len(asked) != len(_uses(body, name)):
+    if not mapped or len(mapped) + len(asked) != len(uses(body, name)):
         return
     loaded = {
         dotted(call.func.value)
@@ -143,7 +179,7 @@ def _asked_for_host(test: cst.Comparison, name: str) -> list[cst.Name]:
     """`device == "cpu"` puts nothing anywhere."""
     others = [target.comparator for target in test.comparisons]
     if len(others) == 1 and isinstance(others[0], cst.SimpleString):
-        return _uses(test.left, name)
+        return uses(test.left, name)
     return []
 
 
@@ -168,7 +204,7 @@ def _unresolved(node: cst.FunctionDef, name: str) -> Iterator[cst.Call]:
     if not rest or _is_rebound(node.body, name):
         return
     for statement in rest:
-        if isinstance(statement, cst.If) and _uses(statement.test, name):
+        if isinstance(statement, cst.If) and uses(statement.test, name):
             return
         yield from _moves_to(statement, name)
 
@@ -184,28 +220,13 @@ def _resolves(statement: cst.CSTNode, name: str) -> bool:
         else:
             continue
         if "device" in dotted(target).rpartition(".")[2]:
-            return any(not holds("host-or-none", code(other)) for other in _others(value, name))
+            return any(not holds("host-or-none", code(other)) for other in others(value, name))
     return False
-
-
-def _others(value: cst.BaseExpression, name: str) -> list[cst.BaseExpression]:
-    """What is taken where the device is None."""
-    if isinstance(value, cst.Call) and dotted(value.func) == "torch.device" and value.args:
-        return _others(value.args[0].value, name)
-    if isinstance(value, cst.BooleanOperation) and isinstance(value.operator, cst.Or):
-        return [value.right] if dotted(value.left) == name else []
-    if not isinstance(value, cst.IfExp):
-        return []
-    if not _uses(value.test, name):  # `device or "cuda" if available else "cpu"`
-        return _others(value.body, name)
-    branches = [value.body, value.orelse]
-    others = [branch for branch in branches if not _uses(branch, name)]
-    return others if len(others) == 1 else []
 
 
 def _moves_to(statement: cst.CSTNode, name: str) -> Iterator[cst.Call]:
     """`x.to(device)`, `torch.zeros(3, device=device)`, where nothing asks whether it is None."""
-    if isinstance(statement, (cst.If, cst.IfExp)) and _uses(statement.test, name):
+    if isinstance(statement, (cst.If, cst.IfExp)) and uses(statement.test, name):
         return
     if isinstance(statement, cst.Call):
         func = statement.func
@@ -229,64 +250,6 @@ def _is_rebound(node: cst.CSTNode, name: str) -> bool:
     return any(dotted(target) == name for target in targets)
 
 
-def _beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
-    """Inputs go to `self.device`, where others of the function go to the device that was given."""
-    if not function.contains("self.device") or function.name == "__init__":
-        return
-    body = function.node.body
-    moves = [
-        (dotted(call.func.value), dotted(call.args[0].value), call)
-        for call in every(body, cst.Call)
-        if isinstance(call.func, cst.Attribute) and call.func.attr.value == "to" and call.args
-    ]
-    placed = any(to == name for _, to, _ in moves) or any(
-        argument.keyword is not None
-        and argument.keyword.value == "device"
-        and dotted(argument.value) == name
-        for argument in every(body, cst.Arg)
-    )
-    if not placed or _is_related(body, name):
-        return
-    for moved, to, call in moves:
-        if to == "self.device" and not moved.startswith("self."):
-            yield call.args[0].value
-
-
-def _is_related(body: cst.CSTNode, name: str) -> bool:
-    """Some line makes the one of the other, or compares them. What is only taken where no device
-    was given relates nothing: `device = device or self.device`."""
-    pairs: list[tuple[cst.CSTNode, cst.CSTNode]] = []
-    filled_in: set[cst.CSTNode] = set()
-    for test in every(body, cst.If):
-        if _asks_whether_given(test.test, name):
-            filled_in.update(every(test.body, cst.SimpleStatementLine))
-        else:
-            pairs += [(test.test, test.test), (test.body, test.test)]
-    pairs += [
-        (line, line)
-        for line in every(body, cst.SimpleStatementLine)
-        if line not in filled_in and not _fills_in(line, name)
-    ]
-    return any(
-        holds("mention", code(where), "self.device") and _uses(test, name) for where, test in pairs
-    )
-
-
-def _asks_whether_given(test: cst.BaseExpression, name: str) -> bool:
-    """`device is None`, `not device`."""
-    return code(test) in (f"{name} is None", f"not {name}")
-
-
-def _fills_in(line: cst.SimpleStatementLine, name: str) -> bool:
-    """`device = device or …`, `device = … if device is None else device`."""
-    return any(
-        isinstance(each, cst.Assign)
-        and [dotted(target.target) for target in each.targets] == [name]
-        and bool(_others(each.value, name))
-        for each in line.body
-    )
-
-
 def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
     """`torch.cuda.synchronize()`, where the device is asked for its type and for nothing else."""
     body = function.node.body
@@ -295,18 +258,18 @@ def _on_current(function: Function, name: str) -> Iterator[cst.Call]:
     if not holds("open-device-option", function.unit.source.text):
         return  # perhaps there is but one card to choose
     tests = list(every(body, cst.If))
-    allowed = {use for test in tests for use in _uses(test.test, name)}
+    allowed = {use for test in tests for use in uses(test.test, name)}
     if not allowed:
         return
     for raised in every(body, cst.Raise):
-        allowed.update(_uses(raised, name))
+        allowed.update(uses(raised, name))
     for call in every(body, cst.Call):
         if holds("telling-callee", dotted(call.func)):
-            allowed.update(_uses(call, name))
-    if not allowed.issuperset(_uses(body, name)):
+            allowed.update(uses(call, name))
+    if not allowed.issuperset(uses(body, name)):
         return
     for test in tests:
-        if _uses(test.test, name):
+        if uses(test.test, name):
             for call in every(test.body, cst.Call):
                 if dotted(call.func) == "torch.cuda.synchronize" and not call.args:
                     yield call
@@ -343,11 +306,3 @@ def _goal(call: cst.Call) -> cst.BaseExpression | None:
     named = (a.value for a in call.args if a.keyword is not None and a.keyword.value == "device")
     first = (a.value for a in call.args[:1] if a.keyword is None and "dtype" not in dotted(a.value))
     return next(named, None) or next(first, None)
-
-
-def _uses(node: cst.CSTNode, name: str) -> list[cst.Name]:
-    """Where a variable is read: no keyword, and no attribute of that name."""
-    if isinstance(node, cst.Name):
-        return [node] if node.value == name else []
-    inner = (node.value,) if isinstance(node, (cst.Attribute, cst.Arg)) else parts(node)
-    return [use for part in inner for use in _uses(part, name)]

@@ -52,6 +52,8 @@ class Hints:
     inner: bool = False  # an entry of a part, `batch["meta"]["size"]`: that is moved by itself
     output: bool = False  # a model out of sight gave it: a tensor, or several values
     either: bool = False  # its annotation admits tensors beside numbers or arrays
+    # An attribute of an object that was not read: one of a module may be no part of what moves.
+    kept: bool = False
     owner: bool = False  # nothing but its `.device` shows a tensor: of a configuration it is a text
 
 
@@ -120,6 +122,11 @@ class Evidence:
     def is_inner(self) -> bool:
         """It stems from a table in a table: who moves entry by entry may leave it where it was."""
         return any(each.hints.inner for each in self.ancestry())
+
+    @property
+    def is_kept(self) -> bool:
+        """It stems from an attribute of an object that was not read."""
+        return any(each.hints.kept for each in self.ancestry())
 
     def ancestry(self) -> Iterator[Evidence]:
         """The value's evidence and that of what it was computed from, but for what is no tensor."""

@@ -54,6 +54,14 @@ ALWAYS: PathCondition = ()
 TRUE = "true"
 
 
+STATE = frozenset({"state"})  # the subject of a predicate: which of its values an attribute has
+
+
+def is_of_state(when: PathCondition) -> bool:
+    """A value is one of several that an object may keep, by what it was made with."""
+    return any(predicate.subject == STATE for predicate, _, _ in when)
+
+
 def exclude(a: PathCondition, b: PathCondition) -> bool:
     """The two never hold together."""
     return contrary(a, b) is not None

@@ -118,6 +118,11 @@ PLACED = Unknown()
 UNREAD = Unknown()  # an object of a class of the project's own that was not read
 
 
+# Anything, and what made it, out of sight, makes tensors of images or arrays by its name: where it
+# is known to be matters to nobody but to who says what calls hand in.
+CONVERTED = Unknown()
+
+
 class Union(Value):
     """One of several values: what different branches left. `whens`: what holds where it is each."""
 
@@ -294,7 +299,7 @@ def _some_of(value: Union, chosen: list[bool]) -> Value:
 
 def is_untold(value: Value) -> bool:
     """Nothing is said of it."""
-    return value is UNKNOWN or value is TOP or value is UNREAD
+    return value is UNKNOWN or value is TOP or value is UNREAD or value is CONVERTED
 
 
 def same(a: Value, b: Value) -> bool:

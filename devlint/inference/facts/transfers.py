@@ -87,6 +87,7 @@ class DataCopy(NamedTuple):
     function: Site | None = None  # the function around it
     in_module: bool = False  # inside a method of an nn.Module
     in_step: str = ""  # the name of that function, when it runs once per step
+    given: Given | None = None  # the parameter of a plain function where the copy goes to
 
 
 class Rebinding(NamedTuple):

@@ -16,9 +16,24 @@ from collections.abc import Iterable
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Predicate
+from devlint.inference.domain.path_conditions import (
+    ALWAYS,
+    STATE,
+    PathCondition,
+    Predicate,
+    both,
+)
 from devlint.inference.domain.tensors import EMPTY, Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, choose, under, union
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    cases,
+    choose,
+    under,
+    union,
+)
 from devlint.inference.program.control import Flag
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.syntax.text import code, dotted, every
@@ -40,7 +55,7 @@ def told_apart(info: ClassInfo, name: str, found: Value) -> Value:
         return found
     suites = _suites_of(info, name)
     if len(suites) < 2:
-        return found
+        return _each_apart(info, name, found)
     choice = info.together.setdefault(suites, Predicate())
     by_source: dict[cst.CSTNode, cst.BaseSuite] = {v: suite for suite, v in info.assigned[name]}
     together = _moved_together(info, suites)
@@ -54,7 +69,17 @@ def told_apart(info: ClassInfo, name: str, found: Value) -> Value:
             when = ((choice, True, each.method),)
             value = value.with_facts(lambda facts: _without(facts, choice))
         left.append((under(value, when), when))
-    return choose(left)
+    return _each_apart(info, name, choose(left))
+
+
+def _each_apart(info: ClassInfo, name: str, found: Value) -> Value:
+    """The alternatives of an attribute, of which an object has one at a time: also those of one
+    suite, as a helper returns them, and those that are kept in different ways."""
+    if len({each.place for each in alternatives(found) if type(each) is Tensor}) < 2:
+        return found
+    state = info.states.setdefault(name, Predicate(subject=STATE))
+    apart = ((v, both(when, ((state, True, i),))) for i, (v, when) in enumerate(cases(found)))
+    return choose((under(value, when), when) for value, when in apart)
 
 
 def _without(facts: PathCondition, choice: Predicate) -> PathCondition:

@@ -151,6 +151,8 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
     if evidence.effects.foreign and base.origin is not None and derived.evidence is not None:
         of_parameter = base.origin.kind is StepKind.PARAMETER
         derived.evidence.hints.part = of_parameter and not evidence.hints.part
+    if derived.evidence is not None:
+        derived.evidence.hints.kept = evidence.effects.unread or evidence.hints.kept
     frame.state.derived[key] = derived
     return derived
 

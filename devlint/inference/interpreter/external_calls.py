@@ -9,7 +9,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import ARRAY, HOST, External, Host
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, UNREAD, Value, alternatives
-from devlint.inference.interpreter.unknown_calls import call_unknown, may_move
+from devlint.inference.interpreter.unknown_calls import call_unknown, may_move, untold_result
 from devlint.inference.models import builtins, constructors, generators, gradients, python_functions
 from devlint.inference.models.library_functions import apply_call
 from devlint.inference.models.library_modules import construct_library
@@ -30,7 +30,8 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
         hand_over_parameters(arguments)
         frame.emit(UnknownCalled(node, arguments))
         # a function of the project that was not read: it may do anything
-        return UNREAD if holds("class-name", name.rpartition(".")[2]) else UNKNOWN
+        last = name.rpartition(".")[2]
+        return UNREAD if holds("class-name", last) else untold_result(last)
     if is_of_other_framework(name):
         frame.emit(UnknownCalled(node, arguments))
         return External(name)

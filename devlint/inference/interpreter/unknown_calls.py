@@ -11,7 +11,15 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import INDIRECT, Tensor
-from devlint.inference.domain.value import UNKNOWN, UNREAD, Unknown, Value, alternatives, is_untold
+from devlint.inference.domain.value import (
+    CONVERTED,
+    UNKNOWN,
+    UNREAD,
+    Unknown,
+    Value,
+    alternatives,
+    is_untold,
+)
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models import elements, gradients, modules
 from devlint.inference.models.collectives import check_collective
@@ -129,6 +137,10 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         return UNKNOWN if batch is None else batch
     operands = _operands(frame, node, arguments)
     tensors = [tensor for value, _ in operands for tensor in tensors_in(value)]
+    if not frame.in_module and not any(tensor.is_sure for tensor in given):
+        named = untold_result(last)
+        if named is not UNKNOWN:
+            return named
     if is_indifferent(last):
         is_open = len(tensors) == 1 and tensors[0].place is None
         return Tensor(None, None, 0, Evidence()) if is_open else UNKNOWN
@@ -141,6 +153,11 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     if type(output) is Tensor and is_module:
         output = elements.output(output)
     return gradients.after_unknown(frame, node, output)
+
+
+def untold_result(name: str) -> Value:
+    """What a callee out of sight gives of which only the name is known: `image_to_tensor`."""
+    return CONVERTED if holds("host-converter", name) else UNKNOWN
 
 
 def _operands(frame: Frame, node: cst.Call, arguments: Arguments) -> Operands:

@@ -3,6 +3,7 @@
 Its modules:
 
     devices, places, elements, loaders, contracts: what names a device, where a value is
+    index_tuples: indices in several dimensions
     held_tensors: the tensors that a value is or holds
     unification, current_device: operands that must live together (a package, see there)
     gradients, autograd: what autograd records, and functions that define their own backward

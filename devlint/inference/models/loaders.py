@@ -5,6 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import holds
+from devlint.inference.models.index_tuples import is_index_tuple
 from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import shorten
 
@@ -22,7 +23,10 @@ def makes_batch(arguments: Arguments) -> bool:
 
 
 def is_measure(arguments: Arguments, node: cst.CSTNode) -> bool:
-    """By its name an argument is a length or an index, which the host may need."""
+    """By its name an argument is a length or an index, or by its form an index, which the host may
+    need."""
+    if any(given is node and is_index_tuple(value) for value, given in arguments.all()):
+        return True
     names = [key for key, (_, given) in arguments.keywords.items() if given is node]
     if arguments.positional and any(holds("row-owner-name", name) for name in names):
         return True

@@ -222,6 +222,7 @@ class ClassInfo:
     sets: dict[str, frozenset[cst.BaseSuite]] = field(default_factory=dict)  # once asked for
     alike: dict[frozenset[cst.BaseSuite], list[str]] = field(default_factory=dict)  # from `sets`
     together: dict[frozenset[cst.BaseSuite], Predicate] = field(default_factory=dict)
+    states: dict[str, Predicate] = field(default_factory=dict)  # which value an attribute has
     # Where what an assignment left is computed with.
     used: dict[cst.CSTNode, Site] = field(default_factory=dict)
     reading: set[str] = field(default_factory=set)

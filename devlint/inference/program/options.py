@@ -13,6 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
 
+import libcst as cst
+
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
 from devlint.inference.domain.host import Const
 from devlint.inference.domain.path_conditions import TRUE, Literal, PathCondition
@@ -98,21 +100,34 @@ def _default(frame: Frame, path: str) -> tuple[str, Value | None]:
 
 
 def _kept(info: ClassInfo, attribute: str) -> tuple[str, Value | None]:
-    """`self.causal = causal` in a constructor, and nowhere else; or `self.causal = False`."""
-    assigned = [
-        (each.methods.get("__init__"), suite, value)
+    """`self.causal = causal` in a constructor, or in a method that sets the object up, and nowhere
+    else; or `self.causal = False`."""
+    found = [
+        _assigned(each, suite, value)
         for each in info.lineage()
         for suite, value in each.assigned.get(attribute, ())
     ]
-    if len(assigned) != 1:
+    values = {default.value for _, default in found if type(default) is Const}
+    if len(values) != 1 or any(type(default) is not Const for _, default in found):
         return attribute, None
-    built, suite, value = assigned[0]
-    if built is None or built.node.body is not suite:
-        return attribute, None
+    names = {name for name, _ in found if name}
+    return (names.pop(), found[0][1]) if len(names) == 1 else (attribute, found[0][1])
+
+
+def _assigned(
+    info: ClassInfo, suite: cst.BaseSuite, value: cst.BaseExpression
+) -> tuple[str, Value | None]:
+    """What one assignment gives an attribute by default: a parameter of the method, or a flag."""
     written = code(value)
+    method = next((each for each in info.methods.values() if each.node.body is suite), None)
+    if method is None:
+        return "", None
     if written in ("True", "False"):
-        return attribute, Const(written == "True")
-    return dotted(value), built.defaults.get(dotted(value))
+        return "", Const(written == "True")
+    name = dotted(value)
+    if method.name == "__init__":
+        return name, method.defaults.get(name)
+    return name, _unless_given(method, name)
 
 
 def _unless_given(function: Function, parameter: str) -> Value | None:

@@ -38,7 +38,7 @@ from devlint.inference.models.module_places import replaced
 from devlint.inference.models.places import was_moved
 from devlint.inference.models.unification.exemptions import joins
 from devlint.inference.program.assumption_sites import guessed_step
-from devlint.inference.program.values import Instance, self_of
+from devlint.inference.program.values import Generator, Instance, self_of
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.syntax.text import code
 
@@ -64,6 +64,8 @@ def substitute(binding: Binding, value: Value, depth: int = 4) -> Value:
         return choose((substitute(binding, v, depth - 1), when) for v, when in cases(value))
     if type(value) is Instance:
         return _object(binding, value)
+    if type(value) is Generator:
+        return _generator(binding, value)
     return HOST if type(value) is Host and value.sizes is not None else value
 
 
@@ -74,6 +76,18 @@ def _device(binding: Binding, value: DeviceValue) -> DeviceValue:
     if type(place) is Variable and place.parameter and not binding.inside:
         return DeviceValue(None)
     return value
+
+
+def _generator(binding: Binding, value: Generator) -> Generator:
+    """A generator that the callee makes where it is told: `torch.Generator(device=x.device)`."""
+    place = value.place
+    if type(place) is not Variable:
+        return value
+    stand_in = binding.places.get(place)
+    if stand_in is not None:
+        return Generator(stand_in.place, _computed(binding, stand_in))
+    is_strange = place.parameter and not binding.inside
+    return Generator(None, value.origin) if is_strange else value
 
 
 def _object(binding: Binding, value: Instance) -> Instance:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import NONE
+from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, join, union
@@ -72,8 +73,30 @@ def leave(frame: Frame, function: Function, summary: Summary, binding: Binding) 
         for name, value in summary.left.items()
         if name in fields.entries
     }
+    for name, value in summary.left.items():
+        of_method = summary.kept.get(name, UNKNOWN) if value is UNKNOWN else value
+        left = substitute(binding, of_method)
+        if name not in entries and _is_rebound(left):
+            entries[name] = left if _is_told(left) and not holder.module else UNKNOWN
     if entries:
         frame.write(fields, fields.putting(entries))
+
+
+def _is_rebound(left: Value) -> bool:
+    """A method put a tensor of its caller's, one of a device, or what nothing is known of into an
+    attribute: what the constructor left is no longer there.
+
+    scale = Scale()             # `self.register_buffer("top", torch.ones(1))`
+    scale.fit(rows)             # `self.top = rows.amax(0)`
+    scale.top                   # where `rows` is, unless the module was moved since
+    """
+    values = [value for value in alternatives(left) if value is not UNKNOWN]
+    return not values or any(type(v) is Tensor and v.place != CPU for v in values)
+
+
+def _is_told(left: Value) -> bool:
+    """A method leaves tensors in any case, and where they are is known."""
+    return all(type(v) is Tensor and v.is_sure and v.place for v in alternatives(left))
 
 
 def _leave_own(frame: Frame, name: str, left: Value, kept: Value, binding: Binding) -> None:

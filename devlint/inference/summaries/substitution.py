@@ -9,7 +9,7 @@ import libcst as cst
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import exclude
+from devlint.inference.domain.path_conditions import exclude, is_of_state
 from devlint.inference.domain.placement import CPU, Variable, VariableKind
 from devlint.inference.domain.provenance import Site, Source, StepKind
 from devlint.inference.domain.tensors import DEFAULT, INDIRECT, LOADED, Tensor
@@ -37,7 +37,7 @@ from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.exemptions import is_placeholder
 from devlint.inference.models.unification.indices import index_contradiction
 from devlint.inference.models.unification.pending_meetings import add_pending, leave_to_callers
-from devlint.inference.program.assumption_sites import at
+from devlint.inference.program.assumption_sites import at, branch_taken
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ArgumentGiven, DefaultTaken, FunctionCalled, HostWaits
 from devlint.inference.program.frames import Frame, closure_of
@@ -311,6 +311,10 @@ def _tell(
     if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
         assumed.append(fed_from_elsewhere(frame, call_name(node)))
     sides = [(a, _argument(left, binding, node)), (b, _argument(right, binding, node))]
+    for kept, argument in sides:
+        if kept.place == CPU and is_of_state(kept.when):
+            message = f"`{shorten(argument)}` is as this one of its branches leaves it"
+            assumed.append(branch_taken(frame, argument, kept, message))
     in_order = kind in (MeetingKind.CONTRACT, MeetingKind.INDEX)
     if not in_order and authority(a) > authority(b):
         a, b, sides = b, a, sides[::-1]

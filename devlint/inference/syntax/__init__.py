@@ -11,6 +11,7 @@ Its modules:
     attribute_moves: attributes of a class that its methods move
     object_lives: what methods do with their object, and the code that makes one with it
     given_attributes: attributes that a class gives its objects, and those that its methods read
+    moved_sources: what a function brings to a device, and so is not there before
     moved_globals: globals that functions move where they are
     definitions: definitions of local names, and the reads that each reaches
     command_line: options that are numbers

@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.inference.confidence.policy import strength
 from devlint.inference.conventions import holds
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
+from devlint.inference.domain.path_conditions import is_of_state
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.tensors import INDIRECT, KEPT
 from devlint.inference.domain.value import UNKNOWN, Value
@@ -140,7 +141,7 @@ def _assumed(
     if len(own) == 1:
         own = of_receiver(frame, tensor) or own
     several = odd.number != MIXED and len(own) > 1 and not stands_in(frame, tensor, own)
-    if several:  # one branch only
+    if several or (odd.number == MIXED and is_of_state(tensor.when)):  # one branch only
         message = f"`{said}` is as this one of its branches leaves it"
         assumed.append(branch_taken(frame, odd.node, tensor, message))
     if operation.indirect and (several or tensor.traits & anchor.tensor.traits & INDIRECT):
