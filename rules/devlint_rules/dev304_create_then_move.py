@@ -248,6 +248,7 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
             site,
             repeated(move.loop, move.function),
             Counted.ANY if few else Counted.NEEDED,
+            sized=_is_number(move, factory),
         )
         + warm_code(
             not runs or once or move.cold or (move.apart and not often),
@@ -307,7 +308,7 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
         assumed = (
             time_matters(facts, copy.site)
             + warm_code(_copies_others(facts, node), copy.site, message)
-            + busy_at(facts, copy.site, repeated(copy.loop, copy.function), Counted.ANY)
+            + busy_at(facts, copy.site, repeated(copy.loop, copy.function), Counted.ANY, sized=True)
         )
         yield Claim(
             copy.site,

@@ -117,9 +117,12 @@ def is_reduced(facts: Facts, node: cst.CSTNode) -> bool:
 
 
 def _is_counted(path: list[cst.CSTNode]) -> bool:
-    """`len(rows)`, `rows.numel()`."""
+    """`len(rows)`, `rows.numel()`, `rows.shape[0]`."""
+    if path and isinstance(path[0], cst.Attribute) and path[0].attr.value == "shape":
+        return True
     call = next((step for step in path if isinstance(step, (cst.Call, cst.BaseStatement))), None)
-    return isinstance(call, cst.Call) and (_method(call) or dotted(call.func)) in ("len", "numel")
+    names = ("len", "numel", "size")
+    return isinstance(call, cst.Call) and (_method(call) or dotted(call.func)) in names
 
 
 def _is_reduced_in(path: list[cst.CSTNode]) -> bool:
