@@ -35,6 +35,7 @@ from devlint.inference.syntax.text import dotted, last_statement
 from devlint.inference.syntax.words import (
     asks_for_accelerator,
     catches_up,
+    fails,
     fills_name,
     fills_table,
     guards_error,
@@ -57,7 +58,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     accelerated = asks_for_accelerator(node.test)
     if accelerated:
         frame.emit(Branched(node, known))
-    cold = is_cold(node.test) or fills_table(node) or returns_constant(node)
+    cold = is_cold(node.test) or fills_table(node) or returns_constant(node) or fails(node.body)
     cold = cold or (frame.control.loop is not None and (fills_name(node) or catches_up(node)))
     if known is not None:
         with frame.under(guarded=accelerated):
@@ -78,7 +79,8 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     with frame.under(guarded=accelerated):
         enter_branch(frame, node.test, False, if_false)
         after_false = frame.state.when
-        with frame.under(cold=is_training(node.test), branch=flag(node.test, False)):
+        seldom = is_training(node.test) or _fails(node.orelse)
+        with frame.under(cold=seldom, branch=flag(node.test, False)):
             else_falls = _otherwise(frame, node.orelse)
     if falls:
         if else_falls:
@@ -106,6 +108,10 @@ def _forget_initial(before: Environment, taken: Environment, untaken: Environmen
             and old.traits & DEFAULT
         ):
             untaken[name] = value
+
+
+def _fails(orelse: cst.If | cst.Else | None) -> bool:
+    return isinstance(orelse, cst.Else) and fails(orelse.body)
 
 
 def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:

@@ -208,6 +208,15 @@ def guards_error(node: cst.If) -> bool:
     return len(body) == 1 and holds("warning-callee", words(last.value.func))
 
 
+def fails(body: cst.BaseSuite) -> bool:
+    """A branch that ends in an error, whatever it shows before: nobody waits for it."""
+    last = last_statement(body)
+    called = last.value if isinstance(last, cst.Expr) else None
+    return isinstance(last, cst.Raise) or (
+        isinstance(called, cst.Call) and dotted(called.func) in _ENDING
+    )
+
+
 _ENDING = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 
 
