@@ -12,13 +12,14 @@ from devlint.inference.domain.placement import CPU
 from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Loop, Move, Site
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import time_matters
+from devlint_rules.helpers.assumptions import time_matters, warm_code
 from devlint_rules.helpers.blocks import (
     assignment_of,
     is_written,
     line_before,
     statements_before,
 )
+from devlint_rules.helpers.compiled import UNCOMPILED, is_compiled
 from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import is_copied_each_step
 from devlint_rules.helpers.rewrites import in_file, receiver, short, text_of
@@ -122,6 +123,7 @@ def _of_data(facts: Facts, copy: DataCopy) -> Claim:
     few = copy.kind is DataKind.WRITTEN
     assumed = time_matters(facts, copy.site)
     assumed += busy_at(facts, copy.site, around, Counted.ANY, sized=few)
+    assumed += warm_code(few and is_compiled(facts, copy.site.node), copy.site, UNCOMPILED)
     buffer = "register it as a buffer (`persistent=False`) in the constructor"
     return Claim(
         copy.site,

@@ -18,6 +18,7 @@ from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume_if, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
+from devlint_rules.helpers.compiled import UNCOMPILED, is_compiled
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import (
@@ -308,6 +309,7 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
         assumed = (
             time_matters(facts, copy.site)
             + warm_code(_copies_others(facts, node), copy.site, message)
+            + warm_code(is_compiled(facts, node), copy.site, UNCOMPILED)
             + busy_at(facts, copy.site, repeated(copy.loop, copy.function), Counted.ANY, sized=True)
         )
         yield Claim(
