@@ -74,6 +74,8 @@ def _advice(facts: Facts, fact: PlainAttribute) -> str:
 def _meets_host(facts: Facts, fact: PlainAttribute) -> bool:
     """A method that copies something to the host has it and the attribute in one statement:
     `self.weight = self.weight.cpu()`, and then `self.weight >> self.shifts`."""
+    if "cpu" not in facts.source.text:
+        return False
     around = path_to(facts.source.tree, fact.site.node)
     info = next((step for step in around if isinstance(step, cst.ClassDef)), None)
     return f"self.{fact.attribute}" in _beside_copies(facts.source.tree).get(info, ())

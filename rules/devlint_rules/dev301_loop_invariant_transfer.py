@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import libcst as cst
 
@@ -17,6 +18,7 @@ from devlint_rules.helpers.blocks import (
     assignment_of,
     is_written,
     line_before,
+    path_to,
     statements_before,
 )
 from devlint_rules.helpers.compiled import UNCOMPILED, is_compiled
@@ -25,7 +27,7 @@ from devlint_rules.helpers.repetition import is_copied_each_step
 from devlint_rules.helpers.rewrites import in_file, receiver, short, text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.sync_costs import busy_at, repeated
-from devlint_rules.helpers.uses import names_read
+from devlint_rules.helpers.uses import reads_in
 from devlint_rules.helpers.wording import history, loop_note
 
 
@@ -74,12 +76,21 @@ def _name_before(facts: Facts, move: Move) -> str:
 
 def _is_read_besides(facts: Facts, move: Move, name: str) -> bool:
     """The loop, or what follows it, reads a name in other places than moves of it to the host."""
-    scope = function_around(facts, move.site.node) or facts.source.tree
-    passed = {receiver(each.site.node) for each in facts.moves if each.target == CPU}
-    if move.loop is not None:
-        for before in statements_before(facts, move.loop.site.node):
-            passed.update(names_read(before))
-    return any(read.value == name and read not in passed for read in names_read(scope))
+    tree = facts.source.tree
+    scope = function_around(facts, move.site.node) or tree
+    passed = _moved_to_host(facts)
+    before = set(statements_before(facts, move.loop.site.node)) if move.loop is not None else set()
+    return any(
+        read not in passed and before.isdisjoint(path_to(tree, read))
+        for read in reads_in(tree, scope).get(name, ())
+    )
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _moved_to_host(facts: Facts) -> frozenset[cst.CSTNode]:
+    """What the moves of a file to the host are asked of."""
+    moved = (receiver(move.site.node) for move in facts.moves if move.target == CPU)
+    return frozenset(each for each in moved if each is not None)
 
 
 def _is_kept(move: Move) -> bool:

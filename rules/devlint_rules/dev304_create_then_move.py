@@ -493,5 +493,7 @@ be a tensor of somebody else's is not. Python data that are written out are `pos
 of a hot loop, but for one number, unless the function copies other data beside it. So is what a
 script's function makes before its loops, and what a loop makes that works on the host in each
 turn; a few numbers, one for each row of a batch at most, right beside any other wait, before a loop
-that they serve, or in a loop that evaluates; and what an object keeps for later.""",
+that they serve, or in a loop that evaluates; and what an object keeps for later. So is one number
+beside an operation whose result is as large as the values say, or in a function that is compiled,
+where it is a fill kernel.""",
 )

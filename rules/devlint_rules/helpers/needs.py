@@ -13,7 +13,7 @@ from devlint_rules.helpers.blocks import assignment_of, path_to, tested_by
 from devlint_rules.helpers.calls import calls_of
 from devlint_rules.helpers.rewrites import text_of
 from devlint_rules.helpers.scopes import function_around
-from devlint_rules.helpers.uses import Use, is_reduced, names_read, use_of
+from devlint_rules.helpers.uses import Use, is_reduced, reads_in, use_of
 
 MASKED = "mask indexing"
 
@@ -112,8 +112,9 @@ def _ends_loop(facts: Facts, sync: Sync) -> bool:
         if _stops(facts, node):
             return True
         names = _names_for(facts, node)
-        reads = names_read(sync.loop.site.node) if names else ()
-        if any(read.value in names and _breaks(facts, read) for read in reads):
+        known = reads_in(facts.source.tree, sync.loop.site.node) if names else {}
+        reads = (read for name in names for read in known.get(name, ()))
+        if any(_breaks(facts, read) for read in reads):
             return True
     function = function_around(facts, node)
     if function is None or not _is_handed_back(facts, node):

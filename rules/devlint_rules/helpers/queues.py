@@ -29,11 +29,10 @@ from devlint.inference.syntax.text import called_name, every, names_in
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.calls import calls_of
 from devlint_rules.helpers.rewrites import argument
-from devlint_rules.helpers.standing_waits import Taken, callee_name
+from devlint_rules.helpers.standing_waits import Moment, callee_name
 from devlint_rules.helpers.stretches import (
     Branches,
     Event,
-    Moment,
     Timeline,
     names_bound,
     timeline,
@@ -62,17 +61,18 @@ class _Beside(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """What is asked of a file: which waits are taken to stay, which moments drain the queue before
-    a node, and which do behind it."""
+    """What is asked of a file: whether reads of any number count as waits, which moments drain the
+    queue before a node, and which do behind it."""
 
     facts: Facts
-    taken: Taken
+    reads: bool
     before: frozenset[Moment]
     behind: frozenset[Moment]
 
 
 _READ = frozenset({Moment.READ})
 _ALL = frozenset({Moment.READ, Moment.COPY})
+_OF_SIZE = frozenset({Moment.SIZED, Moment.WEIGHABLE})
 
 
 def waits_anyway(
@@ -81,14 +81,17 @@ def waits_anyway(
     """Where the host waits for the device in any case, with next to nothing queued between that and
     a node: at once behind it, or before. `around`: the loop, or the function, that repeats;
     `sized`: rows that a mask picks count, and what else the host has to ask the number of."""
-    taken = Taken(counted in (Counted.NUMBERS, Counted.ANY), sized)
+    reads = counted in (Counted.NUMBERS, Counted.ANY)
     waits = _ALL if counted in (Counted.BATCHES, Counted.ANY) else _READ
-    asked = _Asked(facts, taken, waits, waits)
+    if sized:
+        waits |= _OF_SIZE if reads else {Moment.SIZED}
+    asked = _Asked(facts, reads, waits, waits)
     inner = _loop_within(facts.source.tree, node, around)
-    found = (_behind(asked, node, around), _before(asked, node, around))
-    near = (each for each in found if each is not None and _is_in(facts.source.tree, each, inner))
-    wait = next(near, None)
-    return Site(facts.source, wait) if wait is not None else None
+    for side in (_behind, _before):
+        found = side(asked, node, around)
+        if found is not None and _is_in(facts.source.tree, found, inner):
+            return Site(facts.source, found)
+    return None
 
 
 def _loop_within(tree: cst.Module, node: cst.CSTNode, around: cst.CSTNode) -> cst.CSTNode | None:
@@ -135,7 +138,7 @@ def _behind(
     asked: _Asked, node: cst.CSTNode, around: cst.CSTNode, calls: int = 0
 ) -> cst.CSTNode | None:
     """The next wait: in this turn, at the beginning of the next one, or where the callers go on."""
-    line = timeline(asked.facts, around, asked.taken)
+    line = timeline(asked.facts, around, asked.reads)
     if line is None or node not in line.places:
         return None
     own = line.places[node][1]
@@ -161,7 +164,7 @@ def _before(
 ) -> cst.CSTNode | None:
     """The wait right before, with nothing queued since: in this turn, in the callers, or at the end
     of the turn before."""
-    line = timeline(asked.facts, around, asked.taken)
+    line = timeline(asked.facts, around, asked.reads)
     if line is None or node not in line.places:
         return None
     own, start = line.places[node][1], _beginning(line, node)

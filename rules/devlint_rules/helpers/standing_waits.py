@@ -7,8 +7,8 @@ operations whose result has as many elements as the values say.
 
 from __future__ import annotations
 
+import enum
 import re
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -22,19 +22,20 @@ from devlint_rules.helpers.needs import MASKED, NUMBERS, is_needed
 from devlint_rules.helpers.uses import is_reduced
 
 
-class Taken(NamedTuple):
-    """Which waits are taken to stay, besides those for what the host needs."""
+class Moment(enum.Enum):
+    """What happens at a node of a body, as far as the device is concerned."""
 
-    reads: bool = False  # reads of any number
-    sized: bool = False  # operations whose result is as large as the values say
+    WORK = enum.auto()  # something is called that may queue any amount of work
+    READ = enum.auto()  # the host waits there for what it needs
+    COPY = enum.auto()  # it waits for the copy of what it has read: a batch
+    SIZED = enum.auto()  # it asks how large the result of an operation is
+    WEIGHABLE = enum.auto()  # the same of rows that are added up: weighted by the mask, it need not
+    OTHER = enum.auto()
 
 
-NEEDED = Taken()
+Waits = dict[cst.CSTNode, Moment]
 
-# Copies, each with whether a condition on the device is around it; reads, with None.
-Waits = dict[cst.CSTNode, bool | None]
-
-_TAKEN = NUMBERS | {".cpu()", ".numpy()", ".tolist()"}
+_TAKEN = NUMBERS | {".cpu()", ".numpy()", ".tolist()", ".equal()"}
 # How many there are, or which answer it is, depends on the values: the host has to ask.
 _SIZED = re.compile(
     r"\.?(nonzero|argwhere|where|unique\w*|repeat_interleave|masked_select|equal|allclose|bincount"
@@ -43,25 +44,27 @@ _SIZED = re.compile(
 _MAKES = re.compile(r"tensor|as_tensor|from_numpy|\w*Tensor")
 
 
-def waits_of(facts: Facts, asked: Taken) -> Waits:
-    """Where the host waits whatever is done about other waits: for what it needs, and for the copy
-    of what it has read."""
-    counted = (s for s in facts.syncs if _stays(facts, s, asked))
-    found: Waits = {m.site.node: m.guarded for m in facts.moves if _brings_data(m)}
-    found.update((sync.site.node, None) for sync in counted)
+def waits_of(facts: Facts, reads: bool) -> Waits:
+    """Where the host waits whatever is done about other waits: for what it needs, for the copy of
+    what it has read, and for the size of a result."""
+    found = {m.site.node: Moment.COPY for m in facts.moves if _brings_data(m)}
+    for sync in facts.syncs:
+        moment = _moment(facts, sync, reads)
+        if moment is not Moment.OTHER:
+            found[sync.site.node] = moment
     return found
 
 
-def _stays(facts: Facts, sync: Sync, asked: Taken) -> bool:
-    """A read that the host needs, as by a check for an error; and what is asked for besides."""
+def _moment(facts: Facts, sync: Sync, reads: bool) -> Moment:
+    """What a read is that stays, as one that the host needs or that checks for an error; where
+    `reads` count, so is the read of any number."""
     if sync.cold or sync.inside is not None:
-        return False
-    if is_sized(sync):
-        return asked.sized and (sync.call != MASKED or not is_reduced(facts, sync.site.node))
-    if sync.call not in _TAKEN:
-        return False
-    is_number = asked.reads and sync.call in NUMBERS
-    return is_number or sync.guards_error or is_needed(facts, sync)
+        return Moment.OTHER
+    if sync.call in _TAKEN:
+        is_number = reads and sync.call in NUMBERS
+        if is_number or sync.guards_error or is_needed(facts, sync):
+            return Moment.READ
+    return _of_size(facts, sync.site.node) if is_sized(sync) else Moment.OTHER
 
 
 def is_sized(sync: Sync) -> bool:
@@ -69,14 +72,18 @@ def is_sized(sync: Sync) -> bool:
     return sync.call == MASKED or _SIZED.fullmatch(sync.call) is not None
 
 
-def picks_rows(facts: Facts, node: cst.Subscript, masks: frozenset[str], asked: Taken) -> bool:
-    """`x[mask]` is read, by what the text says; where a sum weighted by the mask would do, only if
-    any number counts."""
-    if not asked.sized or not is_picked_by_mask(node, masks):
-        return False
+def _of_size(facts: Facts, node: cst.CSTNode) -> Moment:
+    is_added_up = isinstance(node, cst.Subscript) and is_reduced(facts, node)
+    return Moment.WEIGHABLE if is_added_up else Moment.SIZED
+
+
+def rows_at(facts: Facts, node: cst.CSTNode, masks: frozenset[str]) -> Moment:
+    """`x[mask]` is read, by what the text says."""
+    if not isinstance(node, cst.Subscript) or not is_picked_by_mask(node, masks):
+        return Moment.OTHER
     around = next(iter(path_to(facts.source.tree, node)), None)
-    is_read = not isinstance(around, (cst.AssignTarget, cst.AugAssign))
-    return is_read and (asked.reads or not is_reduced(facts, node))
+    is_written = isinstance(around, (cst.AssignTarget, cst.AugAssign))
+    return Moment.OTHER if is_written else _of_size(facts, node)
 
 
 def _brings_data(move: Move) -> bool:

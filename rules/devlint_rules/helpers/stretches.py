@@ -13,7 +13,6 @@ between it and another wait, which stays, the host gains nothing by doing withou
 
 from __future__ import annotations
 
-import enum
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import groupby
@@ -32,23 +31,13 @@ from devlint_rules.helpers.masks import mask_names
 from devlint_rules.helpers.needs import asks_for_error
 from devlint_rules.helpers.rewrites import argument, move_target, receiver
 from devlint_rules.helpers.standing_waits import (
-    NEEDED,
-    Taken,
+    Moment,
     Waits,
     callee_name,
     makes_of_data,
-    picks_rows,
+    rows_at,
     waits_of,
 )
-
-
-class Moment(enum.Enum):
-    """What happens at a node of a body, as far as the device is concerned."""
-
-    WORK = enum.auto()  # something is called that may queue any amount of work
-    READ = enum.auto()  # the host waits there for what it needs
-    COPY = enum.auto()  # it waits for the copy of what it has read: a batch
-    OTHER = enum.auto()
 
 
 class Event(NamedTuple):
@@ -79,26 +68,26 @@ _READS = frozenset({"cpu", "item", "numpy", "tolist"})
 @lru_cache(maxsize=1)  # the file under check
 def _known(
     tree: cst.CSTNode,
-) -> tuple[dict[Taken, Waits], dict[tuple[cst.CSTNode, Taken], Timeline | None]]:
+) -> tuple[dict[bool, Waits], dict[tuple[cst.CSTNode, bool], Timeline | None]]:
     return {}, {}
 
 
-def timeline(facts: Facts, around: cst.CSTNode, asked: Taken = NEEDED) -> Timeline | None:
-    """The events of a body, with what is taken to stay. None in the midst of it: the body calls
-    itself."""
+def timeline(facts: Facts, around: cst.CSTNode, reads: bool = False) -> Timeline | None:
+    """The events of a body; `reads`: any read of a number counts as a wait that stays. None in the
+    midst of it: the body calls itself."""
     tree = facts.source.tree
     waits, lines = _known(tree)
-    if asked not in waits:
-        waits[asked] = waits_of(facts, asked)
-    key = around, asked
+    if reads not in waits:
+        waits[reads] = waits_of(facts, reads)
+    key = around, reads
     if key not in lines:
         lines[key] = None
-        lines[key] = _walked(facts, around, asked, waits[asked], _small(facts, tree))
+        lines[key] = _walked(facts, around, reads, waits[reads], _small(facts, tree))
     return lines[key]
 
 
 def _walked(
-    facts: Facts, around: cst.CSTNode, asked: Taken, waits: Waits, small: _Small
+    facts: Facts, around: cst.CSTNode, reads: bool, waits: Waits, small: _Small
 ) -> Timeline:
     """The nodes of a body in the order of evaluation: what a node is made of comes before it."""
     events: list[Event] = []
@@ -112,11 +101,11 @@ def _walked(
         if is_done:
             places[node] = len(places), branches
             called = node in callees and node not in waits
-            inner = timeline(facts, callees[node], asked) if called else None
+            inner = timeline(facts, callees[node], reads) if called else None
             moments = _inside(inner) if inner is not None else (_moment(node, waits, fresh, small),)
-            if isinstance(node, cst.Subscript) and picks_rows(facts, node, masks, asked):
-                moments = (Moment.READ,)
-            if moments == (Moment.COPY,) and waits.get(node):  # `if cuda: x = x.cuda()`
+            if type(node) is cst.Subscript and node not in waits:
+                moments = (rows_at(facts, node, masks),)
+            if node in small.guarded and moments == (Moment.COPY,):  # `if cuda: x = x.cuda()`
                 branches = branches[:-1]
             for moment in moments:
                 if moment is not Moment.OTHER:
@@ -164,15 +153,18 @@ class _Small(NamedTuple):
 
     criteria: frozenset[str]  # the names that a file binds to losses of `torch.nn`
     unchanging: frozenset[cst.CSTNode]  # copies of what never changes, which can be avoided, too
+    guarded: frozenset[cst.CSTNode]  # copies under a condition on the device
 
 
 def _small(facts: Facts, tree: cst.Module) -> _Small:
-    return _Small(_criteria(tree), frozenset(copy.site.node for copy in facts.data_copies))
+    unchanging = frozenset(copy.site.node for copy in facts.data_copies)
+    guarded = frozenset(move.site.node for move in facts.moves if move.guarded)
+    return _Small(_criteria(tree), unchanging, guarded)
 
 
 def _moment(node: cst.CSTNode, waits: Waits, fresh: frozenset[str], small: _Small) -> Moment:
     if node in waits:
-        return Moment.READ if waits[node] is None else Moment.COPY
+        return waits[node]
     if node in small.unchanging:
         return Moment.OTHER
     if isinstance(node, cst.Assert) and asks_for_error(node.test):
