@@ -397,6 +397,9 @@ class Importer:
     def looks_names_up(self, path: str) -> bool:
         return self._answer(Question.LOOKS_NAMES_UP, path)
 
+    def serves_readers(self, name: str, path: str) -> bool:
+        return self._answer(Question.SERVES_READERS, path, name)
+
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         return self._answer(Question.REBINDS_ELSEWHERE, path, attribute)
 

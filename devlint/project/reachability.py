@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from devlint.project.naming import Naming
-from devlint.project.uses import RUN, Origins, lines_with, means_its_own, uses_in
+from devlint.project.uses import RUN, TEST, Origins, lines_with, means_its_own, uses_in
 
 MOST = 40  # definitions that are looked at, on the ways to one
 
@@ -38,6 +38,9 @@ _LOOKING_UP = (b"dir(", b"vars(", b"getattr(", b".__dict__")  # one of them stan
 _IMPORTS_ANY = re.compile(rb"\bimport_module\(|(?<![.\w])(?:__import__|eval|exec)\(")
 _BY_NAME = re.compile(rb"\b(?:import_module|__import__|instantiate\w*)\(")
 _CONFIGURATIONS = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini"})
+_SHOWS = re.compile(
+    r"_*(plot|draw|show|visuali[sz]|vis_|log_|render_|debug|report|summar|display|animat)", re.I
+)
 _EVALUATES = re.compile(rb"(?<![.\w])(?:eval|exec)\(")
 _TAKES_ALL = re.compile(rb"^[ \t]*from\b[^\n#]*\bimport[ \t(]*\*", re.M)
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b", re.M)
@@ -94,6 +97,18 @@ class Reaching:
                 _TAKES_ALL.search(self._texts.get(folder / "__init__.py", b"")) is not None
                 for folder in file.parents
             )
+        )
+
+    def serves_readers(self, name: str, file: Path) -> bool:
+        """Whether all that uses a name, and no test, is a definition that by its name shows
+        something: `plot_losses`, `VisualizationMixin`."""
+        users = [
+            user
+            for user in self._users(file, name)
+            if user is None or TEST.search(self._named[user[0]].as_posix()) is None
+        ]
+        return bool(users) and all(
+            user is not None and _SHOWS.match(user[1]) is not None for user in users
         )
 
     def _looked_for(self, start: Place) -> bool:

@@ -131,3 +131,35 @@ def test_what_no_file_of_an_application_names_nobody_uses(tmp_path, other, confi
     report = engine.check([tmp_path / "layers.py"], Config(tmp_path), tuple(RULES.values()))
     assert not report.errors
     assert sum(finding.rule == "DEV304" for finding in report.findings) == count
+
+
+SET_UP = """\
+class QuantLayer(nn.Module):
+    def configure(self, bits, search={default}):
+        self.bits = bits
+        self.search = search
+
+    def forward(self, x: torch.Tensor):
+        y = self.net(x)
+        if self.search:
+            y = y * torch.zeros(y.shape).to(y.device)
+        return self.last(y)
+
+{call}
+"""
+
+
+@pytest.mark.parametrize(
+    ("default", "call", "count"),
+    [
+        ("False", "QuantLayer().configure(4)", 0),
+        ("True", "", 1),
+        ("None", "", 1),
+        ("False", "QuantLayer().configure(4, True)", 1),
+        ("False", "QuantLayer().configure(4, search=True)", 1),
+    ],
+)
+def test_an_option_of_a_method_that_sets_an_object_up_is_off_where_nothing_sets_it(
+    default, call, count
+):
+    assert len(said(SET_UP.format(default=default, call=call), "DEV304")) == count

@@ -27,6 +27,7 @@ def scaled(x: torch.Tensor, other: torch.Tensor, heavy):
         "y = [x[i, pad_mask[i]] for i in range(3)]",
         "y = other.tolist()",
         "y = other.sum().item()",
+        "y = torch.distributions.Gumbel(one, one).sample()",  # it checks its parameters
     ],
 )
 @pytest.mark.parametrize(
@@ -45,6 +46,7 @@ def test_a_number_beside_a_wait_that_stays_costs_little(wait, between, count):
         ("y = torch.where(other > 0, x, other)", 1),
         ("y = x.repeat_interleave(other, output_size=8)", 1),
         ("y = x.repeat_interleave(2)", 1),
+        ("y = torch.distributions.Gumbel(one, one, validate_args=False).sample()", 1),
         ("y = x\n    if other is None:\n        y = other.nonzero()", 1),  # it may not be reached
     ],
 )

@@ -10,8 +10,6 @@ state of a scheduler or a gradient scaler.
 
 from __future__ import annotations
 
-import re
-
 import libcst as cst
 
 from devlint.inference.collect.file_paths import LOADS, argument_of, file_name
@@ -208,16 +206,11 @@ _PLAIN = ("int", "float", "len", "str", "bool", "round", *LOADS)
 _PLAIN_METHODS = ("item", "tolist", "numel", "size")
 
 
-_HOST_FACTORY = re.compile(
-    r"torch\.(\w*Tensor|tensor|from_numpy|arange|zeros|ones|full|rand\w*|linspace)"
-)
-
-
 def _is_made_on_host(unit: Unit, node: cst.Call) -> bool:
     """`torch.LongTensor(rows)`, `x.cpu()`: no other machine is needed to read it."""
     if isinstance(node.func, cst.Attribute) and node.func.attr.value == "cpu":
         return True
-    made = _HOST_FACTORY.fullmatch(dotted(node.func)) is not None
+    made = holds("host-factory", dotted(node.func))
     by_default = not unit.contains("set_default_")
     return made and by_default and argument_of(node, END, "device") is None
 

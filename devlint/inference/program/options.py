@@ -98,21 +98,28 @@ def _default(frame: Frame, path: str) -> tuple[str, Value | None]:
 
 
 def _kept(info: ClassInfo, attribute: str) -> tuple[str, Value | None]:
-    """`self.causal = causal` in a constructor, and nowhere else; or `self.causal = False`."""
+    """`self.causal = causal` in a constructor, or in a method that sets the object up, and nowhere
+    else; or `self.causal = False`."""
     assigned = [
-        (each.methods.get("__init__"), suite, value)
+        (each, suite, value)
         for each in info.lineage()
         for suite, value in each.assigned.get(attribute, ())
     ]
     if len(assigned) != 1:
         return attribute, None
-    built, suite, value = assigned[0]
-    if built is None or built.node.body is not suite:
+    owner, suite, value = assigned[0]
+    methods = owner.methods.values()
+    built = next((each for each in methods if each.node.body is suite), None)
+    if built is None:
         return attribute, None
     written = code(value)
     if written in ("True", "False"):
+        if built.name != "__init__":
+            return attribute, None  # it is switched on or off
         return attribute, Const(written == "True")
-    return dotted(value), built.defaults.get(dotted(value))
+    name = dotted(value)
+    given = built.name != "__init__" and hands_in(built, name)
+    return name, None if given else built.defaults.get(name)
 
 
 def _unless_given(function: Function, parameter: str) -> Value | None:

@@ -24,13 +24,28 @@ MAX_CALLS = 3  # from a function to the code that calls it
 
 
 def is_called_seldom(function: Function, depth: int = 0) -> bool:
-    """All that may call a function is cold."""
+    """All that may call a function is cold, in its own file or for a reader."""
+    if depth == 0 and _serves_readers(function):
+        return True
     calls = [call for call in function.callers if call.caller is not function]
     return (
         bool(calls)
         and depth < MAX_CALLS
         and _is_closed(function)
         and all(_is_seldom(call, depth) for call in calls)
+    )
+
+
+def _serves_readers(function: Function) -> bool:
+    """A plain function of an application that only code for a reader uses, wherever."""
+    importer = function.unit.context.importer
+    return (
+        importer is not None
+        and function.info is None
+        and function.around is None
+        and isinstance(function.node, cst.FunctionDef)
+        and importer.is_application()
+        and importer.serves_readers(function.name, function.unit.source.path)
     )
 
 

@@ -13,6 +13,7 @@ between it and another wait, which stays, the host gains nothing by doing withou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from itertools import groupby
@@ -62,6 +63,7 @@ _Part = tuple[cst.CSTNode, Branches]
 
 _LATER = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _LOOPS = (cst.For, cst.While, cst.CompFor)
+_DISTRIBUTION = re.compile(r"(torch\.)?distributions\.(\w+\.)?[A-Z]\w*")
 _READS = frozenset({"cpu", "item", "numpy", "tolist"})
 
 
@@ -174,6 +176,8 @@ def _moment(node: cst.CSTNode, waits: Waits, fresh: frozenset[str], small: _Smal
     if _copies_data(node) or _brings_turn(node, fresh):
         return Moment.COPY
     name = callee_name(node)
+    if _DISTRIBUTION.fullmatch(name) and argument(node, "validate_args") is None:
+        return Moment.SIZED  # it asks whether its parameters are valid ones
     is_light = holds("light-callee", name) or name in small.criteria or _is_for_host(node)
     return Moment.OTHER if is_light else Moment.WORK
 
