@@ -8,7 +8,7 @@
             show(average(loss, count))  # nothing but this does: once per epoch
 
 All calls of such a function are in sight, in its own file, and stand in code that is cold: for a
-reader, once at the start, or once per epoch. What a library offers strangers may call as well.
+reader, or once per epoch. What a library offers strangers may call as well.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ def _is_seldom(call: CallSite, depth: int) -> bool:
     if call.loop is not None:
         return call.loop.hotness is Hotness.EPOCHS and not call.loop.goes_back
     caller = call.caller
-    if caller is None:  # when the file is run, or imported
-        return True
+    if caller is None or holds("main-function", caller.name):
+        return False  # it may only show what others call again and again
     return holds("cold-function", caller.name) or is_called_seldom(caller, depth + 1)
 
 
