@@ -394,6 +394,12 @@ class Importer:
     def reaches(self, name: str, path: str) -> bool:
         return self._answer(Question.REACHES, path, name)
 
+    def looks_names_up(self, path: str) -> bool:
+        return self._answer(Question.LOOKS_NAMES_UP, path)
+
+    def serves_readers(self, name: str, path: str) -> bool:
+        return self._answer(Question.SERVES_READERS, path, name)
+
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         return self._answer(Question.REBINDS_ELSEWHERE, path, attribute)
 

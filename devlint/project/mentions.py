@@ -172,6 +172,16 @@ class Mentions:
         through, something does."""
         return not self._texts or self._reaching.reaches(name, file)
 
+    def looks_names_up(self, file: Path) -> bool:
+        """Whether code may take out of a file what no text names. Where there is too much to look
+        through, it does."""
+        return not self._texts or self._reaching.looks_names_up(file)
+
+    def serves_readers(self, name: str, file: Path) -> bool:
+        """Whether only code that shows something to a reader uses what a file defines. Where there
+        is too much to look through, other code does as well."""
+        return bool(self._texts) and self._reaching.serves_readers(name, file)
+
     def rebinds(self, attribute: str, file: Path) -> bool:
         """Whether another file than this, and no test, names a class and gives an object that is
         neither its own `self` nor a configuration a value under an attribute: `Class.attribute`.

@@ -26,6 +26,8 @@ class Question(str, Enum):
     IS_NAMED_ELSEWHERE = "is-named-elsewhere"
     """Does another file name what the file defines under the name?"""
     REACHES = "reaches"
+    LOOKS_NAMES_UP = "looks-names-up"
+    SERVES_READERS = "serves-readers"
     """Does something that may run use what the file defines under the name, however far away?"""
     REBINDS_ELSEWHERE = "rebinds-elsewhere"
     """`Class.attribute`: does another file than the class's give an object a value of its own?"""

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from devlint.project.naming import Naming
-from devlint.project.uses import RUN, Origins, lines_with, means_its_own, uses_in
+from devlint.project.uses import RUN, TEST, Origins, lines_with, means_its_own, uses_in
 
 MOST = 40  # definitions that are looked at, on the ways to one
 
@@ -36,6 +36,13 @@ _LOOKED_UP = re.compile(rb"\b(?:dir|vars|getattr)\((?:\w+\.)*(\w+)\b|\b(\w+)\.__
 _LOOKING_UP = (b"dir(", b"vars(", b"getattr(", b".__dict__")  # one of them stands in such a line
 
 _IMPORTS_ANY = re.compile(rb"\bimport_module\(|(?<![.\w])(?:__import__|eval|exec)\(")
+_BY_NAME = re.compile(rb"\b(?:import_module|__import__|instantiate\w*)\(")
+_CONFIGURATIONS = frozenset({".yaml", ".yml", ".json", ".toml", ".cfg", ".ini"})
+_SHOWS = re.compile(
+    r"_*(plot|draw|show|visuali[sz]|vis_|log_|render_|debug|report|summar|display|animat)", re.I
+)
+_EVALUATES = re.compile(rb"(?<![.\w])(?:eval|exec)\(")
+_TAKES_ALL = re.compile(rb"^[ \t]*from\b[^\n#]*\bimport[ \t(]*\*", re.M)
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b", re.M)
 _LOOKS_UP = re.compile(rb"\bglobals\(\)|\bFire\(")
 
@@ -74,6 +81,35 @@ class Reaching:
         if start not in self._reached:
             self._reached[start] = self._looked_for(start)
         return self._reached[start]
+
+    def looks_names_up(self, file: Path) -> bool:
+        """Whether a file's own code or that of others may take out of it what no text names: by a
+        name that is made up or comes from a user. The front of a package that takes in all of a
+        module offers it to such code as well. Who imports by names takes them from configurations;
+        if there are none in sight, nobody knows which."""
+        stem = file.stem.encode()
+        return (
+            any(stem in text for text in self._evaluating)
+            or self._imports_unseen
+            or stem in self._searched
+            or _LOOKS_UP.search(self._texts.get(file, b"")) is not None
+            or any(
+                _TAKES_ALL.search(self._texts.get(folder / "__init__.py", b"")) is not None
+                for folder in file.parents
+            )
+        )
+
+    def serves_readers(self, name: str, file: Path) -> bool:
+        """Whether all that uses a name, and no test, is a definition that by its name shows
+        something: `plot_losses`, `VisualizationMixin`."""
+        users = [
+            user
+            for user in self._users(file, name)
+            if user is None or TEST.search(self._named[user[0]].as_posix()) is None
+        ]
+        return bool(users) and all(
+            user is not None and _SHOWS.match(user[1]) is not None for user in users
+        )
 
     def _looked_for(self, start: Place) -> bool:
         """Along the ways to a place. What reaches one on the way reaches all between the two, and
@@ -173,6 +209,20 @@ class Reaching:
             or (file.name == "__init__.py" and _IMPORT.search(text) is not None)
             for file, text in code
         )
+
+    @cached_property
+    def _evaluating(self) -> tuple[bytes, ...]:
+        """The files that evaluate texts: with what they import."""
+        code = (text for file, text in self._texts.items() if file.suffix == ".py")
+        return tuple(text for text in code if _EVALUATES.search(text) is not None)
+
+    @cached_property
+    def _imports_unseen(self) -> bool:
+        """Some code imports by names that are made up, and no configuration is there to tell."""
+        if any(file.suffix in _CONFIGURATIONS for file in self._texts):
+            return False
+        code = (text for file, text in self._texts.items() if file.suffix == ".py")
+        return any(_BY_NAME.search(text) is not None for text in code)
 
     @cached_property
     def _origins(self) -> Origins:

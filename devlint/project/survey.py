@@ -72,6 +72,8 @@ _ANSWERS: dict[str, Callable[[Survey, Path, str], bool]] = {
     ),
     Question.IS_NAMED_ELSEWHERE: lambda survey, file, name: survey.mentions.elsewhere(name, file),
     Question.REACHES: lambda survey, file, name: survey.mentions.reaches(name, file),
+    Question.LOOKS_NAMES_UP: lambda survey, file, _: survey.mentions.looks_names_up(file),
+    Question.SERVES_READERS: lambda survey, file, name: survey.mentions.serves_readers(name, file),
     Question.REBINDS_ELSEWHERE: lambda survey, file, name: survey.mentions.rebinds(name, file),
     Question.GIVES_ELSEWHERE: lambda survey, file, name: survey.mentions.gives(name, file),
     Question.SETS_OPTION: lambda survey, _, option: survey.mentions.sets(option),

@@ -26,7 +26,8 @@ FILES = 8192  # what is known of their texts is kept: they are gone through in t
 
 # What a file says that is run.
 RUN = re.compile(rb"^if __name__ *== *['\"]__main__['\"]", re.M)
-TEST = re.compile(r"(^|/)tests?/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+# `train_test.py` has the loops of a program that does both.
+TEST = re.compile(r"(^|/)tests?/|(^|/)(test_[^/]*|(?!train_)[^/]*_test|conftest)\.py$")
 # This and others are searched for behind a line end: `^` would be tried at each character.
 _IMPORT = re.compile(
     rb"\n[ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import)\b[ \t]*(?:\([^)]*\)|[^\n]*)"

@@ -9,7 +9,7 @@ from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims, with_both_meant
-from devlint_rules.helpers.operand_device import brought_there
+from devlint_rules.helpers.operand_device import bound_anew, brought_there
 from devlint_rules.helpers.rewrites import where_it_meets
 from devlint_rules.helpers.wording import device_there, moved, sends_to_group
 
@@ -18,6 +18,9 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
     if sends_to_group(meeting):
         return f"move `{meeting.left.name}` to the card of this process first, or make it there"
     device = device_there(facts, meeting, meeting.site.node)
+    anew = bound_anew(facts, meeting.left, meeting.right, device)
+    if anew:
+        return anew
     if device is None:
         return f"move `{meeting.left.name}` to the device of the other operand before they meet"
     return moved(meeting.left, device)

@@ -13,6 +13,7 @@ from devlint.inference.facts import Facts, Meeting, MeetingKind, Operand
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.meetings import claims
 from devlint_rules.helpers.operand_device import (
+    bound_anew,
     is_made_for,
     made_by_name,
     made_for,
@@ -60,7 +61,8 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
     device = (
         _device(facts, meeting, here) if made is not None else device_there(facts, meeting, here)
     )
-    return moved(left, device) if device is not None else _apart(left)
+    anew = bound_anew(facts, left, meeting.right, device)
+    return anew or (moved(left, device) if device is not None else _apart(left))
 
 
 def _apart(operand: Operand) -> str:

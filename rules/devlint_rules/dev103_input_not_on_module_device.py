@@ -9,12 +9,15 @@ import libcst as cst
 
 from devlint.findings import Severity
 from devlint.inference.facts import Facts, Meeting, MeetingKind, StepKind
+from devlint.inference.syntax.text import dotted
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers import wrapped_modules
+from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.meetings import claims, with_both_meant
 from devlint_rules.helpers.operand_device import brought_there, made_there, module_moved
 from devlint_rules.helpers.rewrites import (
     factory_of,
+    in_file,
     is_path,
     moved_to,
     name_as_atom,
@@ -22,7 +25,7 @@ from devlint_rules.helpers.rewrites import (
     stands_for_device,
     where_it_meets,
 )
-from devlint_rules.helpers.scopes import function_around, means_the_same
+from devlint_rules.helpers.scopes import function_around, means_the_same, method_around
 from devlint_rules.helpers.wording import (
     device_of_module,
     device_there,
@@ -37,6 +40,8 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
     if meeting.kind is MeetingKind.CARDS:
         return wrapped_modules.advice(meeting)
     which = module_is(meeting)
+    if which == "left" and (made := _made_each_call(facts, meeting)):
+        return f"make it once, in the constructor, where it is registered: `{made}`"
     if _is_loaded_inside(facts, meeting) and isinstance(meeting.site.node, cst.Call):
         return f"move each batch to the module's device, in `{short(meeting.site.node.func)}`"
     if meeting.inside is not None and not which and is_path(right.name):
@@ -61,12 +66,33 @@ def _fix(facts: Facts, meeting: Meeting) -> tuple[Replacement, ...]:
         return brought_there(facts, left, right)  # as the project moved its own module
     if which != "right":
         if which == "left":
-            return module_moved(facts, left, right)
+            return () if _made_each_call(facts, meeting) else module_moved(facts, left, right)
         return where_it_meets(facts, left, right) or brought_there(facts, left, right)
     if not is_path(right.name) or is_host(right.placement):
         return ()
     own = device_of_module(right.name)
     return moved_to(facts, left, own) or _made_there(facts, meeting, own)
+
+
+def _made_each_call(facts: Facts, meeting: Meeting) -> str:
+    """`self.bn = nn.BatchNorm1d(n)`, of a module that each call of another's method makes: moved
+    there, it is untrained and unregistered all the same."""
+    made = factory_of(meeting.left)
+    if made is None or not in_file(facts, made) or not isinstance(made.node, cst.Call):
+        return ""
+    around = method_around(facts, made.node)
+    if around is None or not _is_module(around[0]):
+        return ""
+    path = path_to(facts.source.tree, made.node)
+    is_later = any(isinstance(step, cst.Lambda) for step in path[: path.index(around[1])])
+    if around[1].name.value == "__init__" and not is_later:
+        return ""
+    return f"self.… = {short(made.node)}"
+
+
+def _is_module(info: cst.ClassDef) -> bool:
+    """By the name of a class that it is derived from."""
+    return any(dotted(base.value).rpartition(".")[2].endswith("Module") for base in info.bases)
 
 
 def _is_loaded_inside(facts: Facts, meeting: Meeting) -> bool:

@@ -13,10 +13,11 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, Meeting, PlainAttribute, Site, StepKind
-from devlint.inference.syntax.text import every
+from devlint.inference.syntax.text import every, names_in
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, called
 from devlint_rules.helpers.attributes import assignment, attribute_trace
+from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import is_unregistered, uses_of
 from devlint_rules.helpers.rewrites import argument, move_target, text_of
 from devlint_rules.helpers.wording import is_host
@@ -27,6 +28,8 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     statement = assignment(facts, fact)
     if statement is None or fact.method != "__init__" or fact.operand.is_parameter:
         return ()
+    if _meets_host(facts, fact):
+        return ()
     if fact.in_container or fact.is_trained:
         return ()
     if isinstance(statement.value, (cst.List, cst.ListComp, cst.Dict, cst.DictComp, cst.Tuple)):
@@ -36,7 +39,7 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
     return (Replacement(Site(facts.source, statement), call),)
 
 
-def _advice(fact: PlainAttribute) -> str:
+def _advice(facts: Facts, fact: PlainAttribute) -> str:
     if fact.operand.is_parameter:
         return "keep parameters in an `nn.ParameterList` or `nn.ParameterDict`"
     if fact.is_trained:
@@ -51,6 +54,11 @@ def _advice(fact: PlainAttribute) -> str:
             f"a list is no buffer: register each tensor of it by a name (`{each}`), or move it at "
             "its use"
         )
+    if _meets_host(facts, fact):
+        return (
+            f"bring it to what it meets, at each use: `self.{fact.attribute}.to(….device)`; some "
+            "of that was copied to the host, where a buffer would not follow"
+        )
     later = ""
     if fact.is_late:
         later = (
@@ -61,6 +69,46 @@ def _advice(fact: PlainAttribute) -> str:
         f'register it: `self.register_buffer("{fact.attribute}", …)`; '
         f"`persistent=False` keeps it out of the state_dict{later}"
     )
+
+
+def _meets_host(facts: Facts, fact: PlainAttribute) -> bool:
+    """A method that copies something to the host has it and the attribute in one statement:
+    `self.weight = self.weight.cpu()`, and then `self.weight >> self.shifts`."""
+    if "cpu" not in facts.source.text:
+        return False
+    around = path_to(facts.source.tree, fact.site.node)
+    info = next((step for step in around if isinstance(step, cst.ClassDef)), None)
+    return f"self.{fact.attribute}" in _beside_copies(facts.source.tree).get(info, ())
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _beside_copies(tree: cst.Module) -> dict[cst.ClassDef | None, set[str]]:
+    """By class: what its methods have in one statement with a copy on the host."""
+    found: dict[cst.ClassDef | None, set[str]] = {}
+    for info in every(tree, cst.ClassDef):
+        for method in info.body.body:
+            copied = _copied_to_host(method) if isinstance(method, cst.FunctionDef) else set()
+            for line in every(method, cst.SimpleStatementLine) if copied else ():
+                names = {*_paths_in(line)}
+                if not copied.isdisjoint(names):
+                    found.setdefault(info, set()).update(names - copied)
+    return found
+
+
+def _paths_in(node: cst.CSTNode) -> Iterator[str]:
+    """`x` and `self.y` of `x + self.y.view(3)`."""
+    for name in names_in(node):
+        yield ".".join(name.split(".")[: 2 if name.startswith("self.") else 1])
+
+
+def _copied_to_host(method: cst.FunctionDef) -> set[str]:
+    """The names that a method binds to copies on the host."""
+    return {
+        text_of(target.target)
+        for each in every(method.body, cst.Assign)
+        if isinstance(each.value, cst.Call) and move_target(each.value) == '"cpu"'
+        for target in each.targets
+    }
 
 
 def _is_put_by_setting(facts: Facts, fact: PlainAttribute) -> bool:
@@ -170,7 +218,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence_of(assumed),
             f"`self.{fact.attribute}` is a plain tensor attribute of `{fact.class_name}`: "
             "`Module.to` and `state_dict` pass it by",
-            advice=_advice(fact),
+            advice=_advice(facts, fact),
             trace=attribute_trace(fact, [use.site for use in uses]),
             fix=_fix(facts, fact),
             applicability=Applicability.UNSAFE,

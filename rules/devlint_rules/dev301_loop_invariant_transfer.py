@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 
 import libcst as cst
 
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.placement import CPU
-from devlint.inference.facts import DataCopy, Facts, Hotness, Loop, Move, Site
+from devlint.inference.facts import DataCopy, DataKind, Facts, Hotness, Loop, Move, Site
 from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Replacement, Rule
-from devlint_rules.helpers.assumptions import time_matters
-from devlint_rules.helpers.blocks import assignment_of, is_written, line_before
+from devlint_rules.helpers.assumptions import time_matters, warm_code
+from devlint_rules.helpers.blocks import (
+    assignment_of,
+    is_written,
+    line_before,
+    path_to,
+    statements_before,
+)
+from devlint_rules.helpers.compiled import UNCOMPILED, is_compiled
 from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import is_copied_each_step
 from devlint_rules.helpers.rewrites import in_file, receiver, short, text_of
 from devlint_rules.helpers.scopes import function_around
 from devlint_rules.helpers.sync_costs import busy_at, repeated
+from devlint_rules.helpers.uses import reads_in
 from devlint_rules.helpers.wording import history, loop_note
 
 
@@ -44,11 +53,44 @@ def _fix(facts: Facts, move: Move) -> tuple[Replacement, ...]:
     if before is None:
         return ()
     statement, indent = before
-    hoisted = f"{text_of(statement)}\n{indent}{subject.value} = {text_of(call)}"
+    name = _name_before(facts, move)
+    hoisted = f"{text_of(statement)}\n{indent}{name} = {text_of(call)}"
     return (
         Replacement(Site(facts.source, statement), hoisted),
-        Replacement(move.site, subject.value),
+        Replacement(move.site, name),
     )
+
+
+def _name_before(facts: Facts, move: Move) -> str:
+    """What the copy is bound to before the loop: the name itself, where nothing else reads it on
+    the device; a copy for the host gets a name of its own, and so does what has none."""
+    moved = receiver(move.site.node)
+    if isinstance(moved, cst.Name):
+        alone = move.target != CPU or not _is_read_besides(facts, move, moved.value)
+        return moved.value if alone else f"{moved.value}_on_host"
+    last = moved.attr.value if isinstance(moved, cst.Attribute) else ""
+    if move.target == CPU or not (last or isinstance(moved, cst.Subscript)):
+        return f"{last}_on_host" if last else "moved"
+    return text_of(moved)
+
+
+def _is_read_besides(facts: Facts, move: Move, name: str) -> bool:
+    """The loop, or what follows it, reads a name in other places than moves of it to the host."""
+    tree = facts.source.tree
+    scope = function_around(facts, move.site.node) or tree
+    passed = _moved_to_host(facts)
+    before = set(statements_before(facts, move.loop.site.node)) if move.loop is not None else set()
+    return any(
+        read not in passed and before.isdisjoint(path_to(tree, read))
+        for read in reads_in(tree, scope).get(name, ())
+    )
+
+
+@lru_cache(maxsize=1)  # the file under check
+def _moved_to_host(facts: Facts) -> frozenset[cst.CSTNode]:
+    """What the moves of a file to the host are asked of."""
+    moved = (receiver(move.site.node) for move in facts.moves if move.target == CPU)
+    return frozenset(each for each in moved if each is not None)
 
 
 def _is_kept(move: Move) -> bool:
@@ -89,7 +131,10 @@ def _of_data(facts: Facts, copy: DataCopy) -> Claim:
     """`torch.tensor(self.rows, device=x.device)`, wherever one call is one step."""
     made, data = short(copy.site.node), short(copy.data.node)
     around = repeated(copy.loop, copy.function)
-    assumed = time_matters(facts, copy.site) + busy_at(facts, copy.site, around, Counted.ANY)
+    few = copy.kind is DataKind.WRITTEN
+    assumed = time_matters(facts, copy.site)
+    assumed += busy_at(facts, copy.site, around, Counted.ANY, sized=few)
+    assumed += warm_code(few and is_compiled(facts, copy.site.node), copy.site, UNCOMPILED)
     buffer = "register it as a buffer (`persistent=False`) in the constructor"
     return Claim(
         copy.site,
@@ -140,7 +185,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             confidence_of(assumed),
             f"`{name}` does not change in the loop over `{move.loop.over}`, "
             "and is transferred in every iteration",
-            advice=f"transfer it once before the loop: `{name} = {short(move.site.node)}`",
+            advice="transfer it once before the loop: "
+            f"`{_name_before(facts, move)} = {short(move.site.node)}`",
             trace=(*history(move.subject), loop_note(move.loop)),
             fix=_fix(facts, move),
             applicability=Applicability.UNSAFE,

@@ -333,12 +333,13 @@ def total(values: list[float]) -> float:
 Whether the wait costs anything depends on how long the queue is, which only a profile shows; hence
 severity `performance`. A sampling loop that has to read each token is right as it is. It is a
 `possible` one where the queue is short anyway: where a `synchronize()` or another wait stands right
-above, in a helper or in the calls in sight as well, behind a loop that waits in each turn, ahead of
-all layers of a model; where nothing shows that a step has many of it, as a loop around the call,
-around what makes the module or the name of a layer does, and it holds up no loss; where each turn
-shows the value at its end, or hands it back to who may; where the number picks a layer or an
-element; where only an `isinstance` says that the value is a tensor; where the value is shown in a
-loop that evaluates; in tests and reference implementations (`attention_ref`); and, as all remarks
-on speed, where a file or a function turns on anomaly mode,
-which waits behind each operation of `backward`.""",
+above, as for the rows that a mask picks, in a helper or in the calls in sight as well, behind a
+loop that waits in each turn, ahead of all layers of a model; where nothing shows that a step has
+many of it, as a loop around the call, around what makes the module or the name of a layer does, and
+it holds up no loss; where each turn shows the value at its end, or hands it back to who may; where
+the number picks a layer or an element, ends the loop, or decides whether a file is written; where
+only an `isinstance` says that the value is a tensor; where the value is shown in a loop that
+evaluates; in tests and reference implementations (`attention_ref`); and, as all remarks on speed,
+where a file or a function turns on anomaly mode, which waits behind each operation of
+`backward`.""",
 )

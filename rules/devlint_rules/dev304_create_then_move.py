@@ -18,6 +18,7 @@ from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume_if, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import habits
+from devlint_rules.helpers.compiled import UNCOMPILED, is_compiled
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import (
@@ -248,6 +249,7 @@ def _assumptions(facts: Facts, move: Move, factory: cst.Call, hot: bool) -> Assu
             site,
             repeated(move.loop, move.function),
             Counted.ANY if few else Counted.NEEDED,
+            sized=_is_number(move, factory),
         )
         + warm_code(
             not runs or once or move.cold or (move.apart and not often),
@@ -307,7 +309,8 @@ def _of_numbers(facts: Facts) -> Iterator[Claim]:
         assumed = (
             time_matters(facts, copy.site)
             + warm_code(_copies_others(facts, node), copy.site, message)
-            + busy_at(facts, copy.site, repeated(copy.loop, copy.function), Counted.ANY)
+            + warm_code(is_compiled(facts, node), copy.site, UNCOMPILED)
+            + busy_at(facts, copy.site, repeated(copy.loop, copy.function), Counted.ANY, sized=True)
         )
         yield Claim(
             copy.site,
@@ -490,5 +493,7 @@ be a tensor of somebody else's is not. Python data that are written out are `pos
 of a hot loop, but for one number, unless the function copies other data beside it. So is what a
 script's function makes before its loops, and what a loop makes that works on the host in each
 turn; a few numbers, one for each row of a batch at most, right beside any other wait, before a loop
-that they serve, or in a loop that evaluates; and what an object keeps for later.""",
+that they serve, or in a loop that evaluates; and what an object keeps for later. So is one number
+beside an operation whose result is as large as the values say, or in a function that is compiled,
+where it is a fill kernel.""",
 )

@@ -15,7 +15,7 @@ from devlint.inference.domain.placement import may_be_accelerator
 from devlint.inference.facts import Facts, Hotness, Loop, Operand, Site
 from devlint.inference.syntax.text import dotted, every, owner_of
 from devlint.rule import Claim, Note, Rule
-from devlint_rules.helpers.assumptions import assume_if, time_matters
+from devlint_rules.helpers.assumptions import assume_if, time_matters, warm_code
 from devlint_rules.helpers.rewrites import short, text_of
 from devlint_rules.helpers.sync_costs import assumptions, still_busy
 from devlint_rules.helpers.wording import and_more, history, loop_note
@@ -47,6 +47,7 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
             time_matters(facts, site)
             + assume_if(rows, AssumptionKind.WRITE_IS_OF_ONE_ELEMENT, site, message)
             + still_busy(facts, access.loop)
+            + _once_per_epoch(access.loop)
         )
         whole = _whole(access.operand, access.loop)
         yield _Access(site, access.operand, access.loop, access.writes, assumed, whole)
@@ -57,6 +58,8 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
         if loop.hotness is Hotness.HOT or sync.in_step:
             whole = short(sync.whole.node) if sync.whole else _whole(sync.operand, loop)
             assumed = assumptions(facts, sync) + still_busy(facts, loop)
+            if not sync.in_step:
+                assumed += _once_per_epoch(loop)
             of_module = sync.in_module and sync.operand.placement is None
             of_module = of_module and not _is_kept(sync.operand)
             yield _Access(
@@ -70,6 +73,12 @@ def _accesses(facts: Facts) -> Iterator[_Access]:
                 of_module,
                 sync.given,
             )
+
+
+def _once_per_epoch(loop: Loop) -> Assumptions:
+    """The assumption that a loop has to be quick which stands beside the training loop."""
+    message = "what an epoch does once has to be quick, too"
+    return warm_code(loop.per_epoch, loop.site, message)
 
 
 def _is_fed_back(operand: Operand, around: Loop) -> bool:
@@ -219,7 +228,8 @@ kept = [i for i, flag in enumerate(flags.tolist()) if flag]
     check=_check,
     twin="The guard counts reads and writes of single elements at the line.",
     limits="""\
-In a loop that waits for the device anyway, for rows that a mask picks, say, it is a `possible` one.
+In a loop that waits for the device anyway, for rows that a mask picks, say, or that stands beside
+the training loop, once per epoch, it is a `possible` one.
 Whether `x[i] = …` writes an element or a whole row, which is often worth a loop, mostly is not in
 sight: writes are only `possible`. Where each turn hands the whole tensor to a call, as written so
 far, there is no other way, and no finding.""",

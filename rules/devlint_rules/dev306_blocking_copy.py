@@ -17,11 +17,15 @@ from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import is_cold_file, time_matters, warm_code
 from devlint_rules.helpers.causes import habits
 from devlint_rules.helpers.repetition import wait_in_turn
-from devlint_rules.helpers.rewrites import short, text_of
+from devlint_rules.helpers.rewrites import receiver, short, text_of
 from devlint_rules.helpers.wording import MAX_TWINS, and_more, history, is_host, loop_note
 
 _OF_MEMORY = frozenset({"as_tensor", "asarray", "from_numpy", "frombuffer"})
 _OF_DATA = _OF_MEMORY | {"tensor"}
+_TORCH_FACTORY = re.compile(
+    r"\w*Tensor|(as_|new_)?tensor|asarray|from_numpy|frombuffer|(new_)?(zeros|ones|empty|full)"
+    r"|arange|linspace|rand(n|int|perm)?|eye"
+)
 _PINS = re.compile(r"\bpin")  # `pin_memory=self.pin`: it may be pinned
 
 
@@ -135,10 +139,6 @@ def _in_vain(facts: Facts, copies: list[tuple[Move, Site]]) -> Claim:
     """One finding for a function, with all its places in the trace."""
     (move, made), *others = copies
     assert isinstance(made.node, cst.Call)
-    factory = short(made.node.func)
-    name = factory.rpartition(".")[2]
-    has_option = name not in _OF_MEMORY and not name.endswith("Tensor")
-    how = "(…, pin_memory=True)" if has_option else "(…).pin_memory()"
     assumed = time_matters(facts, move.site)
     return Claim(
         move.site,
@@ -146,13 +146,25 @@ def _in_vain(facts: Facts, copies: list[tuple[Move, Site]]) -> Claim:
         confidence_of(assumed),
         f"`{short(move.site.node)}` asks not to wait, but `{move.subject.name}` is in pageable "
         f"memory{and_more(len(others))}: the host copies it first, and may wait",
-        advice=f"copy from pinned memory: `{factory}{how}`",
+        advice=f"copy from pinned memory: `{_pinned(move, made.node)}`",
         trace=(
             *history(move.subject),
             *(Note(m.site, "copied from pageable memory, too") for m, _ in others[:MAX_TWINS]),
         ),
         assumptions=assumed,
     )
+
+
+def _pinned(move: Move, made: cst.Call) -> str:
+    """The factories of torch can be asked for pinned memory; what others give is pinned then."""
+    factory = short(made.func)
+    head, _, name = factory.rpartition(".")
+    if head != "torch" and not _TORCH_FACTORY.fullmatch(name):
+        subject = receiver(move.site.node)
+        held = short(subject) if isinstance(subject, (cst.Name, cst.Attribute)) else "(…)"
+        return f"{held}.pin_memory()"
+    has_option = name not in _OF_MEMORY and not name.endswith("Tensor")
+    return f"{factory}(…, pin_memory=True)" if has_option else f"{factory}(…).pin_memory()"
 
 
 RULE = Rule(

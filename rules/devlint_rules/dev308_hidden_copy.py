@@ -10,7 +10,7 @@ from devlint.findings import Severity
 from devlint.inference.confidence.policy import confidence_of, strength
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, HiddenCopy, Hotness, Site
-from devlint.inference.syntax.text import every, owner_of
+from devlint.inference.syntax.text import every, owner_of, parts
 from devlint.rule import Claim, Note, Rule
 from devlint_rules.helpers.assumptions import assume_if, is_cold_file, time_matters, warm_code
 from devlint_rules.helpers.blocks import path_to
@@ -147,16 +147,31 @@ def _is_selection(facts: Facts, fact: HiddenCopy) -> bool:
 
 
 def _is_read_by_host(facts: Facts, fact: HiddenCopy) -> bool:
-    """`x[order]` beside `order.tolist()`: on the device the host would wait for that instead."""
+    """`x[order]` beside `order.tolist()`, or `(order == 3).nonzero().item()`: on the device the
+    host would wait for that instead."""
     node = fact.operand.site.node
     around = function_around(facts, fact.site.node)
-    calls = every(around, cst.Call) if isinstance(node, cst.Name) and around is not None else ()
+    if not isinstance(node, cst.Name) or around is None:
+        return False
     return any(
         isinstance(call.func, cst.Attribute)
         and call.func.attr.value in _TO_HOST
-        and text_of(call.func.value) == text_of(node)
-        for call in calls
+        and node.value in _computed_of(call.func.value)
+        for call in every(around, cst.Call)
     )
+
+
+def _computed_of(value: cst.CSTNode) -> Iterator[str]:
+    """The names that a value is computed of; what picks rows of another is no part of it."""
+    waiting = [value]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, cst.Name):
+            yield node.value
+        elif isinstance(node, (cst.Subscript, cst.Attribute)):
+            waiting.append(node.value)
+        else:
+            waiting += parts(node)
 
 
 def _is_single(made: cst.CSTNode) -> bool:

@@ -20,12 +20,25 @@ from devlint_rules.helpers.assumptions import (
 from devlint_rules.helpers.causes import apart
 from devlint_rules.helpers.legacy_types import meaning, of_sizes
 from devlint_rules.helpers.mentions import twins
+from devlint_rules.helpers.operand_device import handed_along
 from devlint_rules.helpers.ownership import rule_of_mention
 from devlint_rules.helpers.rewrites import argument, atom, in_file, is_path, receiver, text_of
 from devlint_rules.helpers.scopes import is_bound
 
 
-def _modern(mention: Mention) -> str | None:
+def _modern(facts: Facts, mention: Mention) -> str | None:
+    """What to write in its place: on the card of a tensor that it goes along with, if one does."""
+    text = _in_todays_words(mention)
+    if text is None or not text.endswith(_ON_CARD):
+        return text
+    beside = handed_along(facts, mention.site.node)
+    return f"{text.removesuffix(_ON_CARD)}, device={beside}.device)" if beside else text
+
+
+_ON_CARD = ', device="cuda")'
+
+
+def _in_todays_words(mention: Mention) -> str | None:
     """The same in today's words; None where that depends on more than the call shows."""
     node, kind = mention.site.node, mention.type_name
     if not isinstance(node, cst.Call) or not node.args:
@@ -151,7 +164,7 @@ def _check(facts: Facts) -> Iterator[Claim]:
         if rule_of_mention(mention) == "DEV503":
             groups.setdefault(_habit(mention), []).append(mention)
     for first, *others in groups.values():
-        modern = _modern(first)
+        modern = _modern(facts, first)
         severity, assumed, harm = _verdict(first)
         shown = modern if modern is not None and "\n" not in modern else None
         yield Claim(
@@ -175,7 +188,7 @@ def _habit(mention: Mention) -> object:
 
 
 def _fix_of(facts: Facts, mention: Mention) -> tuple[Replacement, ...]:
-    return _fix(facts, mention, _modern(mention))
+    return _fix(facts, mention, _modern(facts, mention))
 
 
 RULE = Rule(

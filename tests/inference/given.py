@@ -121,6 +121,14 @@ class Files:
         installed = not self.is_application()
         return Reaching(Path(), texts, installed).reaches(name, Path(path))
 
+    def looks_names_up(self, path: str) -> bool:
+        texts = {Path(f.path): f.text.encode() for f in self.modules.values()}
+        return Reaching(Path(), texts, not self.is_application()).looks_names_up(Path(path))
+
+    def serves_readers(self, name: str, path: str) -> bool:
+        texts = {Path(f.path): f.text.encode() for f in self.modules.values()}
+        return Reaching(Path(), texts, not self.is_application()).serves_readers(name, Path(path))
+
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         owner, _, name = attribute.partition(".")
         return any(

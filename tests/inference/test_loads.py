@@ -127,7 +127,8 @@ def test_a_scripted_module_goes_through_a_file(body, found):
         ("0", "(self.steps, self.loss.item())", "steps.pt", False),
         ("0", "(self.steps, self.loss)", "steps.pt", True),
         ("0", "self.steps", "net.pt", True),
-        ("torch.zeros(1)", "self.steps", "steps.pt", True),
+        ("torch.zeros(1)", "self.steps", "steps.pt", False),  # of the host
+        ("torch.zeros(1, device=start.device)", "self.steps", "steps.pt", True),
         ("start", "self.steps", "steps.pt", True),
     ],
 )

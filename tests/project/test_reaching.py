@@ -170,3 +170,40 @@ def test_an_import_says_whose_name_it_is(use, reached):
     }
     files = {Path(file): text.encode() for file, text in texts.items()}
     assert Reaching(Path(), files, True).reaches("Scaler", Path("helpers.py")) is reached
+
+
+@pytest.mark.parametrize(
+    ("others", "may"),
+    [
+        ({"train.py": "import helpers\nhelpers.mean([1])"}, False),
+        ({"train.py": "import helpers\ngetattr(helpers, name)([1])"}, True),
+        ({"train.py": "import helpers\neval(name)([1])"}, True),
+        ({"other.py": "eval(name)([1])"}, False),  # it has none of these names
+        ({"__init__.py": "from .helpers import *"}, True),
+        ({"train.py": "importlib.import_module(name)"}, True),
+        ({"train.py": "importlib.import_module(name)", "run.yaml": "net: helpers.mean"}, False),
+    ],
+)
+def test_code_that_makes_names_up_may_take_what_no_text_names(others, may):
+    texts = {Path(file): text.encode() for file, text in others.items()}
+    reaching = Reaching(Path(), {Path("helpers.py"): HELPERS.encode(), **texts}, False)
+    assert reaching.looks_names_up(Path("helpers.py")) is may
+
+
+@pytest.mark.parametrize(
+    ("code", "serves"),
+    [
+        ("def plot_means(rows):\n    return mean(rows)", True),
+        ("class VisualizationMixin:\n    def step(self, rows):\n        return mean(rows)", True),
+        ("def train(rows):\n    return mean(rows)", False),
+        ("def plot_means(rows):\n    return mean(rows)\nprint(mean([1]))", False),
+        ("", False),
+    ],
+)
+def test_what_only_shows_something_serves_a_reader(code, serves):
+    texts = {
+        Path("helpers.py"): HELPERS.encode(),
+        Path("use.py"): f"from helpers import mean\n{code}".encode(),
+        Path("test_helpers.py"): b"from helpers import mean\nmean([1])\n",
+    }
+    assert Reaching(Path(), texts, False).serves_readers("mean", Path("helpers.py")) is serves

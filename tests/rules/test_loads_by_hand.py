@@ -70,3 +70,41 @@ def test_an_input_asks_for_no_accelerator(tmp_path: Path, name: str, test: str, 
     report = engine.check([file], Config(tmp_path), tuple(RULES.values()))
     assert not report.errors
     assert sum(finding.rule == "DEV502" for finding in report.findings) == count
+
+
+KEPT = """\
+import torch
+
+
+class Pool:
+    def __init__(self, rows, net):
+        self.net = net
+        self.rows = {rows}
+
+    def save(self, folder):
+        torch.save({saved}, folder / "{file}")
+
+    def resume(self, folder):
+        self.checkpoint = torch.load(folder / "{file}")
+        self.net.resume(self.checkpoint)
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "saved", "file", "count"),
+    [
+        ("torch.LongTensor(rows)", "self.rows", "checkpoint.pt", 0),
+        ("rows", "torch.tensor(self.rows)", "checkpoint.pt", 0),
+        ("rows", "self.net.weight.cpu()", "checkpoint.pt", 0),
+        ("torch.tensor(rows, device=net.device)", "self.rows", "checkpoint.pt", 1),
+        ("rows", "self.net.weight", "checkpoint.pt", 1),
+        ("rows", "self.net.weight", "checkpoint_indices.pt", 0),  # data, by its name
+        ("rows", "self.net.weight", "checkpoint.safetensors", 0),  # no pickle: it can't be read
+    ],
+)
+def test_what_was_saved_from_the_host_loads_everywhere(tmp_path: Path, rows, saved, file, count):
+    path = tmp_path / "pool.py"
+    path.write_text(KEPT.format(rows=rows, saved=saved, file=file))
+    report = engine.check([path], Config(tmp_path), tuple(RULES.values()))
+    assert not report.errors
+    assert sum(finding.rule == "DEV502" for finding in report.findings) == count

@@ -14,7 +14,7 @@ import libcst as cst
 
 from devlint.inference.collect.file_paths import LOADS, argument_of, file_name
 from devlint.inference.collect.plain_states import is_of_numbers
-from devlint.inference.collect.scopes import OWN_NAME, Scopes, scope_of
+from devlint.inference.collect.scopes import END, OWN_NAME, Scopes, scope_of
 from devlint.inference.conventions import holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.declarations import ClassInfo, Function
@@ -33,6 +33,10 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
         return False
     if _is_plain(unit, node, function) or _is_of_host(unit, node, function):
         return False
+    if node.args and file_name(scope_of(unit, function).followed(node.args[0].value)).endswith(
+        _NO_PICKLES
+    ):
+        return False  # `torch.load` cannot read it, from wherever
     if note.loader in unit.kept(Mentions).placing:
         return False  # whoever says where for other files knows why not for this one
     if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
@@ -70,6 +74,9 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
     if holds("weights-file", where):
         return True
     return function is not None and function.contains("load_state_dict")
+
+
+_NO_PICKLES = (".safetensors", ".onnx", ".npy", ".npz", ".json")
 
 
 def _has_device(info: ClassInfo) -> bool:
@@ -199,8 +206,18 @@ _PLAIN = ("int", "float", "len", "str", "bool", "round", *LOADS)
 _PLAIN_METHODS = ("item", "tolist", "numel", "size")
 
 
+def _is_made_on_host(unit: Unit, node: cst.Call) -> bool:
+    """`torch.LongTensor(rows)`, `x.cpu()`: no other machine is needed to read it."""
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value == "cpu":
+        return True
+    made = holds("host-factory", dotted(node.func))
+    by_default = not unit.contains("set_default_")
+    return made and by_default and argument_of(node, END, "device") is None
+
+
 def _is_number(unit: Unit, node: cst.BaseExpression, info: ClassInfo | None) -> bool:
-    """A number, a text, a state or literal of such; or an attribute that holds nothing else."""
+    """A number, a text, a host tensor, a state or literal of such; or an attribute that holds
+    nothing else."""
     if isinstance(node, (cst.Integer, cst.Float, cst.SimpleString, cst.FormattedString)):
         return True
     if isinstance(node, cst.UnaryOperation):
@@ -210,7 +227,7 @@ def _is_number(unit: Unit, node: cst.BaseExpression, info: ClassInfo | None) -> 
     if isinstance(node, cst.Call):
         method = node.func.attr.value if isinstance(node.func, cst.Attribute) else ""
         plain = dotted(node.func) in _PLAIN or method in _PLAIN_METHODS
-        return plain or is_of_numbers(unit, node)
+        return plain or is_of_numbers(unit, node) or _is_made_on_host(unit, node)
     owner, _, name = dotted(node).partition(".")
     if owner != "self" or not name or info is None:
         return False

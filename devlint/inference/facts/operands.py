@@ -56,3 +56,4 @@ class Loop(NamedTuple):
     trains: bool = False  # its body runs a backward pass or an optimizer's step
     nested: bool = False  # inside another hot loop
     goes_back: bool = False  # each turn runs a backward pass itself, and no loop inside does
+    per_epoch: bool = False  # beside the training loop: all of it is gone through once per epoch

@@ -31,6 +31,7 @@ from devlint.inference.program.events import Branched
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import Environment
 from devlint.inference.program.state import State
+from devlint.inference.syntax.endings import fails
 from devlint.inference.syntax.text import dotted, last_statement
 from devlint.inference.syntax.words import (
     asks_for_accelerator,
@@ -58,6 +59,7 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     if accelerated:
         frame.emit(Branched(node, known))
     cold = is_cold(node.test) or fills_table(node) or returns_constant(node)
+    cold = cold or fails(last_statement(node.body))
     cold = cold or (frame.control.loop is not None and (fills_name(node) or catches_up(node)))
     if known is not None:
         with frame.under(guarded=accelerated):
@@ -78,7 +80,8 @@ def run_if(frame: Frame, node: cst.If) -> bool:
     with frame.under(guarded=accelerated):
         enter_branch(frame, node.test, False, if_false)
         after_false = frame.state.when
-        with frame.under(cold=is_training(node.test), branch=flag(node.test, False)):
+        seldom = is_training(node.test) or _fails(node.orelse)
+        with frame.under(cold=seldom, branch=flag(node.test, False)):
             else_falls = _otherwise(frame, node.orelse)
     if falls:
         if else_falls:
@@ -106,6 +109,10 @@ def _forget_initial(before: Environment, taken: Environment, untaken: Environmen
             and old.traits & DEFAULT
         ):
             untaken[name] = value
+
+
+def _fails(orelse: cst.If | cst.Else | None) -> bool:
+    return isinstance(orelse, cst.Else) and fails(last_statement(orelse.body))
 
 
 def _otherwise(frame: Frame, orelse: cst.If | cst.Else | None) -> bool:

@@ -25,6 +25,7 @@ Questions about these:
     type_expressions: types that names stand for
     multiplicity: functions that run many times in one step
     constructors, roles: functions that build, prepare, evaluate, collate, run per step
+    seldom: functions that are called once per epoch, or for a reader
     usage: functions that nothing in sight uses, and parameters that no call hands in
     self_tests: the check of a module that others import, run by its author
     options: flags that nothing in the project sets

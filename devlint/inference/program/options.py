@@ -122,8 +122,8 @@ def _assigned(
     method = next((each for each in info.methods.values() if each.node.body is suite), None)
     if method is None:
         return "", None
-    if written in ("True", "False"):
-        return "", Const(written == "True")
+    if written in ("True", "False"):  # another method switches it on or off
+        return "", Const(written == "True") if method.name == "__init__" else None
     name = dotted(value)
     if method.name == "__init__":
         return name, method.defaults.get(name)

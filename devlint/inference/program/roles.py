@@ -17,6 +17,7 @@ from devlint.inference.program.declarations import CallSite, ClassInfo, Function
 from devlint.inference.program.events import ModuleMade
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.multiplicity import many_times
+from devlint.inference.program.seldom import goes_through_data, is_called_seldom
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, read
@@ -147,7 +148,7 @@ def _is_of_optimizer(info: ClassInfo | None) -> bool:
 def _runs_rarely(function: Function) -> bool:
     """By its name; a lambda by that of the function that makes it."""
     named = function.outermost if function.name == "<lambda>" else function
-    return is_cold(named) or holds("evaluating-function", named.name)
+    return is_cold(named) or holds("evaluating-function", named.name) or is_called_seldom(named)
 
 
 def _may_run_per_step(function: Function) -> bool:
@@ -295,7 +296,9 @@ def settle(unit: Unit) -> None:
             copy = facts.hidden_copies[index]
             facts.hidden_copies[index] = copy._replace(
                 in_step=function.name if found is not None else "",
-                cold=copy.cold or building or (found is None and is_cold(function)),
+                cold=copy.cold
+                or building
+                or (found is None and (is_cold(function) or is_called_seldom(function))),
             )
         elif kind == "data":
             data_copy = facts.data_copies[index]
@@ -334,6 +337,7 @@ def _called_per_item(unit: Unit) -> dict[Function, PerStep]:
         for call in function.callers
         if not is_cold(function) and not call.cold and call.caller is not function
         if call.loop is not None and call.loop.hotness is Hotness.HOT
+        if not goes_through_data(function)
     }
 
 
@@ -343,7 +347,8 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
     reached = {
         f: PerStep(trains=f in trains)
         for f in functions_of(unit)
-        if f in trains or (runs_per_step(f) and not _is_for_evaluation(f))
+        if f in trains
+        or (runs_per_step(f) and not _is_for_evaluation(f) and not is_called_seldom(f))
     }
     for function in functions_of(unit):
         if function in reached or is_cold(function) or holds("checking-function", function.name):
@@ -357,6 +362,7 @@ def _reached(unit: Unit) -> dict[Function, PerStep]:
                 and loop.trains
                 and loop.hotness is Hotness.HOT
                 and not evaluates(function)
+                and not goes_through_data(function)
             ):
                 reached[function] = PerStep(Site(unit.source, call.node))
                 break

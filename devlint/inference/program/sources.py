@@ -53,6 +53,12 @@ class Importer(Protocol):
     def reaches(self, name: str, path: str) -> bool:
         """Whether something that may run uses what a file defines, however far away."""
 
+    def looks_names_up(self, path: str) -> bool:
+        """Whether code may take out of a file what nothing in the project names."""
+
+    def serves_readers(self, name: str, path: str) -> bool:
+        """Whether only code that shows something to a reader uses what a file defines."""
+
     def rebinds_elsewhere(self, attribute: str, path: str) -> bool:
         """Whether another file of the project gives an object of a class a value of its own under
         an attribute: `Class.attribute`, of a class of this file."""

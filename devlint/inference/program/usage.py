@@ -19,7 +19,7 @@ from devlint.inference.conventions import holds, without
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import LEAVES, called_name, code, parts
+from devlint.inference.syntax.text import LEAVES, called_name, code, dotted, parts
 
 _BETWEEN_WORDS = {code: " " for code in range(128) if not f"_{chr(code)}".isidentifier()}
 
@@ -29,11 +29,11 @@ def left_over(function: Function) -> str:
     or the project names others of it, or if only such functions do; else "". What is decorated is
     registered somewhere, what overrides a method of a library is called by that."""
     info = function.outermost.info
-    of_library = info is not None and bool(info.library_bases)
-    names = _names_to_call(function)[: 1 if of_library else None]
     usage = function.unit.kept(_Usage)
+    of_library = info is not None and bool(info.library_bases) and not usage.is_of_application
+    names = _names_to_call(function)[: 1 if of_library else None]
     unnamed = usage.unnamed_of(names)
-    if unnamed and usage.is_used_besides(names):
+    if unnamed and (usage.is_used_besides(names) or usage.is_of_application):
         return unnamed
     return usage.unreached_of(names)
 
@@ -59,10 +59,18 @@ def _names_to_call(function: Function) -> list[str]:
     if outer.unit.context.importer is None or not isinstance(outer.node, cst.FunctionDef):
         return []
     node = outer.node if info is None else info.node
-    if node.decorators or outer.node.decorators or node not in outer.unit.kept(_Usage).defined:
+    decorators = (*node.decorators, *outer.node.decorators)
+    if any(map(_registers, decorators)) or node not in outer.unit.kept(_Usage).defined:
         return []
     own = info is not None and not _is_called_by_ancestors(info, outer.name)
     return [node.name.value, outer.name] if own else [node.name.value]
+
+
+def _registers(decorator: cst.Decorator) -> bool:
+    """It may hand what it decorates to somebody: those of Python and of torch's modes do not."""
+    node = decorator.decorator
+    name = dotted(node.func if isinstance(node, cst.Call) else node)
+    return not holds("plain-decorator", name)
 
 
 def note(frame: Frame) -> None:
@@ -136,6 +144,17 @@ class _Usage:
     def is_used_besides(self, names: Iterable[str]) -> bool:
         """The file runs itself, or the project names others of it than these."""
         return self.is_run or not self.elsewhere <= {*names}
+
+    @cached_property
+    def is_of_application(self) -> bool:
+        """The project is run where it is, and none of its code takes out of the file what nothing
+        names: what nobody names there nobody uses."""
+        importer = self.unit.context.importer
+        return (
+            importer is not None
+            and importer.is_application()
+            and not importer.looks_names_up(self.unit.source.path)
+        )
 
     @cached_property
     def is_run(self) -> bool:

@@ -32,6 +32,8 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
     while around is not None and _heat(around) is Hotness.HOT and not trains:
         trains, around = around.trains, around.outer
     nested = loop.outer is not None and _heat(loop.outer) is Hotness.HOT
+    outer = loop.outer
+    per_epoch = outer is not None and _heat(outer) is Hotness.EPOCHS and not outer.goes_back
     return Loop(
         frame.site(loop.node),
         over,
@@ -41,6 +43,7 @@ def loop_fact(frame: Frame, loop: LoopState | None) -> Loop | None:
         trains,
         nested,
         loop.goes_back,
+        per_epoch and not loop.trains,
     )
 
 

@@ -9,10 +9,11 @@ import libcst as cst
 
 from devlint.inference.facts import Facts, Sync
 from devlint.inference.syntax.text import called_name, dotted, every, last_statement
-from devlint_rules.helpers.blocks import tested_by
+from devlint_rules.helpers.blocks import assignment_of, path_to, tested_by
+from devlint_rules.helpers.calls import calls_of
 from devlint_rules.helpers.rewrites import text_of
 from devlint_rules.helpers.scopes import function_around
-from devlint_rules.helpers.uses import Use, is_reduced, use_of
+from devlint_rules.helpers.uses import Use, is_reduced, reads_in, use_of
 
 MASKED = "mask indexing"
 
@@ -91,15 +92,56 @@ def _starts_work(facts: Facts, sync: Sync) -> bool:
 _LEAVING = (cst.Return, cst.Raise, cst.Continue, cst.Break)
 
 
+_KEEPS = frozenset({"torch.save", "np.save", "numpy.save", "pickle.dump", "json.dump"})
+
+
 def _is_own(call: cst.Call) -> bool:
-    """`refine(x)`, `self.refine(x)`: by its name neither Python's nor a class."""
+    """`refine(x)`, `self.refine(x)`: by its name neither Python's nor a class. A file is the host's
+    to write, and all processes have to meet where one calls the others."""
     name = dotted(call.func).removeprefix("self.")
+    if name in _KEEPS or name.startswith(("dist.", "torch.distributed.")):
+        return True
     return name.isidentifier() and name.islower() and not hasattr(builtins, name)
 
 
 def _ends_loop(facts: Facts, sync: Sync) -> bool:
-    """`if change < limit: break`, `while not done`: without the answer the host cannot go on."""
-    asked = tested_by(facts, sync.site.node) if sync.loop is not None else None
-    if isinstance(asked, cst.If):
-        return isinstance(last_statement(asked.body), cst.Break)
-    return asked is not None
+    """`if change < limit: break`, `while not done`: without the answer the host cannot go on. Be it
+    under a name, `number = loss.item()`, or in a function that hands the answer back."""
+    node = sync.site.node
+    if sync.loop is not None:
+        if _stops(facts, node):
+            return True
+        names = _names_for(facts, node)
+        known = reads_in(facts.source.tree, sync.loop.site.node) if names else {}
+        reads = (read for name in names for read in known.get(name, ()))
+        if any(_breaks(facts, read) for read in reads):
+            return True
+    function = function_around(facts, node)
+    if function is None or not _is_handed_back(facts, node):
+        return False
+    calls = calls_of(facts, function)
+    return bool(calls) and all(_stops(facts, call) for call in calls)
+
+
+def _stops(facts: Facts, node: cst.CSTNode) -> bool:
+    """The condition that a node stands in is that of a loop, or of the way out of one."""
+    return isinstance(tested_by(facts, node), cst.While) or _breaks(facts, node)
+
+
+def _breaks(facts: Facts, node: cst.CSTNode) -> bool:
+    asked = tested_by(facts, node)
+    return isinstance(asked, cst.If) and isinstance(last_statement(asked.body), cst.Break)
+
+
+def _is_handed_back(facts: Facts, node: cst.CSTNode) -> bool:
+    """`return x.sum().item() == n`."""
+    around = path_to(facts.source.tree, node)
+    statements = (each for each in around if isinstance(each, cst.BaseSmallStatement))
+    return isinstance(next(statements, None), cst.Return)
+
+
+def _names_for(facts: Facts, node: cst.CSTNode) -> frozenset[str]:
+    """The names that a value is bound to, as it is."""
+    bound = assignment_of(facts, node)
+    targets = [each.target for each in bound.targets] if bound is not None else []
+    return frozenset(target.value for target in targets if isinstance(target, cst.Name))

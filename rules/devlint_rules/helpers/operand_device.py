@@ -8,8 +8,9 @@ import libcst as cst
 
 from devlint.inference.domain.placement import Variable, VariableKind
 from devlint.inference.facts import Facts, Operand, Step, StepKind
+from devlint.inference.syntax.text import every, owner_of
 from devlint.rule import Replacement
-from devlint_rules.helpers.blocks import assignment_of
+from devlint_rules.helpers.blocks import assignment_of, is_written
 from devlint_rules.helpers.rewrites import (
     add_argument,
     argument,
@@ -30,7 +31,8 @@ from devlint_rules.helpers.wording import registered_path
 # What a parameter is asked for that is one tensor, and no container of them.
 _CLASS = re.compile(r"[A-Z](?!\w*(Tensor|Parameter|Buffer)$)\w*")
 _OF_TENSORS = (
-    r"(size|shape|device|dtype|dim|ndim|view|permute|unsqueeze|new_\w+|to|is_cuda|clamp)\b"
+    r"(size|shape|device|dtype|dim|ndim|view|permute|unsqueeze|new_\w+|to|is_cuda|clamp"
+    r"|(is_)?contiguous)\b"
 )
 
 
@@ -71,9 +73,29 @@ def _is_one_tensor(facts: Facts, step: Step, place: cst.CSTNode) -> bool:
     param, function = step.site.node, function_around(facts, place)
     if not isinstance(param, cst.Param) or function is None:
         return False
+    return _is_tensor(param, function)
+
+
+def _is_tensor(param: cst.Param, function: cst.FunctionDef) -> bool:
     if param.annotation is not None:
         return text_of(param.annotation.annotation) in ("Tensor", "torch.Tensor")
     return bool(re.search(rf"(?<![\w.]){param.name.value}\.{_OF_TENSORS}", text_of(function)))
+
+
+def handed_along(facts: Facts, made: cst.CSTNode) -> str:
+    """The tensor that a function was given and hands to a callee together with what it makes there:
+    `out = …; kernel(features, out)`. "" without one."""
+    bound, function = assignment_of(facts, made), function_around(facts, made)
+    if bound is None or function is None or len(bound.targets) != 1:
+        return ""
+    own = text_of(bound.targets[0].target)
+    given = {param.name.value: param for param in every(function.params, cst.Param)}
+    for call in every(function.body, cst.Call):
+        handed = [arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)]
+        if own in handed:
+            along = (name for name in handed if name in given and _is_tensor(given[name], function))
+            return next(along, "")
+    return ""
 
 
 def _of_registered(facts: Facts, step: Step, place: cst.CSTNode) -> str | None:
@@ -141,6 +163,19 @@ def moved_where_it_meets(facts: Facts, operand: Operand, other: Operand) -> tupl
     if device is None or operand.site.node is other.site.node:
         return ()
     return moved_to(facts, operand, device)
+
+
+def bound_anew(facts: Facts, operand: Operand, other: Operand, device: str | None) -> str:
+    """The advice for an operand that the operation changes in place, `x[:, 2:] *= scale`: a copy of
+    it would be changed in its stead, so that what it is a part of moves. "" for all others."""
+    node = operand.site.node
+    whole = text_of(owner_of(node))
+    if not is_written(facts, node) or not in_file(facts, operand.site) or not is_path(whole):
+        return ""
+    told = device or device_for(facts, other, node)
+    if told is None:
+        return f"move `{whole}` itself to the device of the other operand, and bind it anew"
+    return f"move what is changed in place before they meet: `{whole} = {whole}.to({told})`"
 
 
 def moved_there_instead(facts: Facts, operand: Operand, other: Operand) -> tuple[Replacement, ...]:

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import enum
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -28,18 +27,19 @@ from devlint.inference.conventions import holds
 from devlint.inference.facts import Facts, Site
 from devlint.inference.syntax.text import called_name, every, names_in
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.calls import calls_of
 from devlint_rules.helpers.rewrites import argument
+from devlint_rules.helpers.standing_waits import Moment, callee_name
 from devlint_rules.helpers.stretches import (
     Branches,
     Event,
-    Moment,
     Timeline,
-    callee_name,
     names_bound,
     timeline,
 )
 
 _LOOPS = (cst.For, cst.While, cst.CompFor)
+_INNER = (cst.For, cst.While, cst.ListComp, cst.SetComp, cst.DictComp, cst.GeneratorExp)
 _MOST = 2  # calls from a wait to one that it stands beside
 
 
@@ -72,23 +72,46 @@ class _Asked(NamedTuple):
 
 _READ = frozenset({Moment.READ})
 _ALL = frozenset({Moment.READ, Moment.COPY})
+_OF_SIZE = frozenset({Moment.SIZED, Moment.WEIGHABLE})
 
 
 def waits_anyway(
-    facts: Facts, node: cst.CSTNode, around: cst.CSTNode, counted: Counted
+    facts: Facts, node: cst.CSTNode, around: cst.CSTNode, counted: Counted, sized: bool = False
 ) -> Site | None:
     """Where the host waits for the device in any case, with next to nothing queued between that and
-    a node: at once behind it, or before. `around`: the loop, or the function, that repeats."""
+    a node: at once behind it, or before. `around`: the loop, or the function, that repeats;
+    `sized`: rows that a mask picks count, and what else the host has to ask the number of."""
     reads = counted in (Counted.NUMBERS, Counted.ANY)
     waits = _ALL if counted in (Counted.BATCHES, Counted.ANY) else _READ
+    if sized:
+        waits |= _OF_SIZE if reads else {Moment.SIZED}
     asked = _Asked(facts, reads, waits, waits)
-    found = _behind(asked, node, around) or _before(asked, node, around)
-    return Site(facts.source, found) if found is not None else None
+    inner = _loop_within(facts.source.tree, node, around)
+    for side in (_behind, _before):
+        found = side(asked, node, around)
+        if found is not None and _is_in(facts.source.tree, found, inner):
+            return Site(facts.source, found)
+    return None
+
+
+def _loop_within(tree: cst.Module, node: cst.CSTNode, around: cst.CSTNode) -> cst.CSTNode | None:
+    """The loop around a node inside of what repeats: each turn waits there, and has to wait for
+    something else anyway."""
+    for step in path_to(tree, node):
+        if step is around:
+            return None
+        if isinstance(step, _INNER):
+            return step
+    return None
+
+
+def _is_in(tree: cst.Module, node: cst.CSTNode, loop: cst.CSTNode | None) -> bool:
+    return loop is None or loop in path_to(tree, node)
 
 
 def ends_turn(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
     """Nothing is queued behind a node in the turn, or the call, that repeats."""
-    line = timeline(facts, around, reads=False)
+    line = timeline(facts, around)
     if line is None or node not in line.places:
         return False
     return all(event.moment is not Moment.WORK for event in _later(line, node))
@@ -96,7 +119,7 @@ def ends_turn(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
 
 def begins_with(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
     """Nothing is queued before a node in the turn, or the call, that repeats."""
-    line = timeline(facts, around, reads=False)
+    line = timeline(facts, around)
     if line is None or node not in line.places:
         return False
     before = line.events[: _beginning(line, node)]
@@ -105,7 +128,7 @@ def begins_with(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> bool:
 
 def follows(facts: Facts, node: cst.CSTNode, other: cst.CSTNode, around: cst.CSTNode) -> bool:
     """Whenever a node is reached in a turn, so is another one, before or behind."""
-    line = timeline(facts, around, reads=False)
+    line = timeline(facts, around)
     if line is None or node not in line.places or other not in line.places:
         return False
     return set(line.places[other][1]) <= set(line.places[node][1])
@@ -208,20 +231,6 @@ def _excludes(own: Branches, other: Event) -> bool:
     """Both stand in different branches of one condition."""
     taken = dict(own)
     return any(taken.get(test, branch) != branch for test, branch in other.branches)
-
-
-def calls_of(facts: Facts, function: cst.CSTNode) -> Sequence[cst.CSTNode]:
-    """The calls of a function in its own file."""
-    return _calls(facts).get(function, ())
-
-
-@lru_cache(maxsize=1)  # the file under check
-def _calls(facts: Facts) -> Mapping[cst.CSTNode, Sequence[cst.CSTNode]]:
-    """The calls in a file of its own functions, by these."""
-    found: defaultdict[cst.CSTNode, list[cst.CSTNode]] = defaultdict(list)
-    for call, called in facts.callees.items():
-        found[called].append(call)
-    return found
 
 
 def turn_around(tree: cst.Module, call: cst.CSTNode) -> cst.CSTNode:

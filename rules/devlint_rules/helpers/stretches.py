@@ -13,7 +13,6 @@ between it and another wait, which stays, the host gains nothing by doing withou
 
 from __future__ import annotations
 
-import enum
 import re
 from collections.abc import Callable
 from functools import lru_cache
@@ -23,24 +22,23 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.conventions import holds
-from devlint.inference.domain.placement import ACCELERATORS, CPU, may_be_accelerator
-from devlint.inference.facts import Facts, Move, Sync
+from devlint.inference.domain.placement import ACCELERATORS
+from devlint.inference.facts import Facts
 from devlint.inference.syntax.evaluation_order import in_order
 from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import dotted, every, last_statement, names_in
 from devlint.inference.syntax.words import is_cold
-from devlint_rules.helpers.legacy_types import of_sizes
-from devlint_rules.helpers.needs import NUMBERS, asks_for_error, is_needed
+from devlint_rules.helpers.masks import mask_names
+from devlint_rules.helpers.needs import asks_for_error
 from devlint_rules.helpers.rewrites import argument, move_target, receiver
-
-
-class Moment(enum.Enum):
-    """What happens at a node of a body, as far as the device is concerned."""
-
-    WORK = enum.auto()  # something is called that may queue any amount of work
-    READ = enum.auto()  # the host waits there for what it needs
-    COPY = enum.auto()  # it waits for the copy of what it has read: a batch
-    OTHER = enum.auto()
+from devlint_rules.helpers.standing_waits import (
+    Moment,
+    Waits,
+    callee_name,
+    makes_of_data,
+    rows_at,
+    waits_of,
+)
 
 
 class Event(NamedTuple):
@@ -62,30 +60,27 @@ class Timeline(NamedTuple):
 
 Branches = tuple[tuple[cst.CSTNode, int], ...]  # conditions, and which of their branches
 _Part = tuple[cst.CSTNode, Branches]
-# Copies, each with whether a condition on the device is around it; reads, with None.
-_Waits = dict[cst.CSTNode, bool | None]
 
 _LATER = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _LOOPS = (cst.For, cst.While, cst.CompFor)
-_TAKEN = NUMBERS | {".cpu()", ".numpy()", ".tolist()", ".equal()"}  # no rows that a mask picks
+_DISTRIBUTION = re.compile(r"(torch\.)?distributions\.(\w+\.)?[A-Z]\w*")
 _READS = frozenset({"cpu", "item", "numpy", "tolist"})
-_MAKES = re.compile(r"tensor|as_tensor|from_numpy|\w*Tensor")
 
 
 @lru_cache(maxsize=1)  # the file under check
 def _known(
     tree: cst.CSTNode,
-) -> tuple[dict[bool, _Waits], dict[tuple[cst.CSTNode, bool], Timeline | None]]:
+) -> tuple[dict[bool, Waits], dict[tuple[cst.CSTNode, bool], Timeline | None]]:
     return {}, {}
 
 
-def timeline(facts: Facts, around: cst.CSTNode, reads: bool) -> Timeline | None:
+def timeline(facts: Facts, around: cst.CSTNode, reads: bool = False) -> Timeline | None:
     """The events of a body; `reads`: any read of a number counts as a wait that stays. None in the
     midst of it: the body calls itself."""
     tree = facts.source.tree
     waits, lines = _known(tree)
     if reads not in waits:
-        waits[reads] = _waits(facts, reads)
+        waits[reads] = waits_of(facts, reads)
     key = around, reads
     if key not in lines:
         lines[key] = None
@@ -94,13 +89,14 @@ def timeline(facts: Facts, around: cst.CSTNode, reads: bool) -> Timeline | None:
 
 
 def _walked(
-    facts: Facts, around: cst.CSTNode, reads: bool, waits: _Waits, small: _Small
+    facts: Facts, around: cst.CSTNode, reads: bool, waits: Waits, small: _Small
 ) -> Timeline:
     """The nodes of a body in the order of evaluation: what a node is made of comes before it."""
     events: list[Event] = []
     numbers: list[int] = []
     places: dict[cst.CSTNode, tuple[int, Branches]] = {}
     fresh, callees = _fresh_names(around), facts.callees
+    masks = mask_names(around)
     waiting: list[tuple[cst.CSTNode, Branches, bool]] = [(around, (), False)]
     while waiting:
         node, branches, is_done = waiting.pop()
@@ -109,7 +105,9 @@ def _walked(
             called = node in callees and node not in waits
             inner = timeline(facts, callees[node], reads) if called else None
             moments = _inside(inner) if inner is not None else (_moment(node, waits, fresh, small),)
-            if moments == (Moment.COPY,) and waits.get(node):  # `if cuda: x = x.cuda()`
+            if type(node) is cst.Subscript and node not in waits:
+                moments = (rows_at(facts, node, masks),)
+            if node in small.guarded and moments == (Moment.COPY,):  # `if cuda: x = x.cuda()`
                 branches = branches[:-1]
             for moment in moments:
                 if moment is not Moment.OTHER:
@@ -157,15 +155,18 @@ class _Small(NamedTuple):
 
     criteria: frozenset[str]  # the names that a file binds to losses of `torch.nn`
     unchanging: frozenset[cst.CSTNode]  # copies of what never changes, which can be avoided, too
+    guarded: frozenset[cst.CSTNode]  # copies under a condition on the device
 
 
 def _small(facts: Facts, tree: cst.Module) -> _Small:
-    return _Small(_criteria(tree), frozenset(copy.site.node for copy in facts.data_copies))
+    unchanging = frozenset(copy.site.node for copy in facts.data_copies)
+    guarded = frozenset(move.site.node for move in facts.moves if move.guarded)
+    return _Small(_criteria(tree), unchanging, guarded)
 
 
-def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str], small: _Small) -> Moment:
+def _moment(node: cst.CSTNode, waits: Waits, fresh: frozenset[str], small: _Small) -> Moment:
     if node in waits:
-        return Moment.READ if waits[node] is None else Moment.COPY
+        return waits[node]
     if node in small.unchanging:
         return Moment.OTHER
     if isinstance(node, cst.Assert) and asks_for_error(node.test):
@@ -175,6 +176,8 @@ def _moment(node: cst.CSTNode, waits: _Waits, fresh: frozenset[str], small: _Sma
     if _copies_data(node) or _brings_turn(node, fresh):
         return Moment.COPY
     name = callee_name(node)
+    if _DISTRIBUTION.fullmatch(name) and argument(node, "validate_args") is None:
+        return Moment.SIZED  # it asks whether its parameters are valid ones
     is_light = holds("light-callee", name) or name in small.criteria or _is_for_host(node)
     return Moment.OTHER if is_light else Moment.WORK
 
@@ -216,22 +219,9 @@ def _is_of_host(value: cst.BaseExpression) -> bool:
     return isinstance(value, (cst.BaseNumber, cst.BaseString))
 
 
-def callee_name(call: cst.Call) -> str:
-    """`model`, `loss.backward`, `.mean` of `model(x).mean()`."""
-    name = dotted(call.func)
-    if not name and isinstance(call.func, cst.Attribute):
-        name = f".{call.func.attr.value}"
-    return name
-
-
 def _copies_data(node: cst.Call) -> bool:
     """`torch.tensor(labels, device=d)`: what Python holds is copied, and the host waits for it."""
-    if argument(node, "device") is None or not node.args:
-        return False
-    return (
-        not _is_written(node.args[0].value)
-        and _MAKES.fullmatch(callee_name(node).rpartition(".")[2]) is not None
-    )
+    return argument(node, "device") is not None and makes_of_data(node)
 
 
 def _brings_turn(node: cst.Call, fresh: frozenset[str]) -> bool:
@@ -262,33 +252,6 @@ def _is_dtype(target: str) -> bool:
     return is_plain or target.endswith("dtype")
 
 
-def _waits(facts: Facts, reads: bool) -> _Waits:
-    """Where the host waits whatever is done about other waits: for what it needs, and for the copy
-    of what it has read."""
-    counted = (s for s in facts.syncs if _stays(facts, s, reads))
-    found: _Waits = {m.site.node: m.guarded for m in facts.moves if _brings_data(m)}
-    found.update((sync.site.node, None) for sync in counted)
-    return found
-
-
-def _stays(facts: Facts, sync: Sync, reads: bool) -> bool:
-    """A read that the host needs, as by a check for an error; where `reads` count, that of any
-    number besides."""
-    if sync.cold or sync.inside is not None or sync.call not in _TAKEN:
-        return False
-    is_number = reads and sync.call in NUMBERS
-    return is_number or sync.guards_error or is_needed(facts, sync)
-
-
-def _brings_data(move: Move) -> bool:
-    """A blocking copy to the device, of what no factory has made there and then: a batch."""
-    subject = move.subject
-    stays = not (_is_made(move) or move.invariant or move.cold or subject.pinned)
-    blocks = not (move.non_blocking or move.of_module or move.discarded or move.kept)
-    away = not (may_be_accelerator(move.target) and may_be_accelerator(subject.placement))
-    return stays and blocks and away and may_be_accelerator(move.target)
-
-
 def _fresh_names(around: cst.CSTNode) -> frozenset[str]:
     """The names that a loop binds to another value in each turn: its targets, and those of loops
     over what these hold."""
@@ -304,30 +267,3 @@ def _fresh_names(around: cst.CSTNode) -> frozenset[str]:
 
 def _bound_by(clause: cst.For | cst.CompFor) -> set[str]:
     return {name.value for name in every(clause.target, cst.Name)}
-
-
-def _is_made(move: Move) -> bool:
-    """A factory has made it on the host, and could have made it there."""
-    if move.creation is not None:
-        return not _copies_python(move.creation.node)
-    subject = move.subject
-    begun = subject.steps[0].site.node if subject.steps else None
-    on_host = subject.placement == CPU and not subject.loaded
-    return subject.by_default or (on_host and (begun is None or not _copies_python(begun)))
-
-
-def _copies_python(made: cst.CSTNode) -> bool:
-    """`torch.LongTensor(labels)`: no factory has made it there, it holds what Python had."""
-    if (
-        not isinstance(made, cst.Call)
-        or _MAKES.fullmatch(callee_name(made).rpartition(".")[2]) is None
-    ):
-        return False
-    return of_sizes(made) is None and bool(made.args) and not _is_written(made.args[0].value)
-
-
-def _is_written(data: cst.BaseExpression) -> bool:
-    """A number, or a list of numbers, that is written out."""
-    if isinstance(data, (cst.List, cst.Tuple)):
-        return all(_is_written(element.value) for element in data.elements)
-    return isinstance(data, (cst.BaseNumber, cst.UnaryOperation))

@@ -16,6 +16,7 @@ from devlint_rules.helpers.assumptions import assume, assume_if, time_matters
 from devlint_rules.helpers.blocks import path_to, statements_before
 from devlint_rules.helpers.needs import MASKED, is_needed
 from devlint_rules.helpers.queues import Counted, ends_turn, waits_anyway
+from devlint_rules.helpers.standing_waits import is_sized
 from devlint_rules.helpers.turns import (
     handed_back,
     heads_stack,
@@ -96,13 +97,18 @@ def still_busy(facts: Facts, loop: Loop) -> Assumptions:
 
 
 def busy_at(
-    facts: Facts, site: Site, around: cst.CSTNode | None, counted: Counted = Counted.NEEDED
+    facts: Facts,
+    site: Site,
+    around: cst.CSTNode | None,
+    counted: Counted = Counted.NEEDED,
+    sized: bool = False,
 ) -> Assumptions:
     """The assumption that the device has something to do where the host waits for it, though next
-    to nothing is queued between that and a wait that stays. `around`: what repeats."""
+    to nothing is queued between that and a wait that stays. `around`: what repeats; `sized`: rows
+    that a mask picks count as well."""
     if around is None:
         return ()
-    wait = waits_anyway(facts, site.node, around, counted)
+    wait = waits_anyway(facts, site.node, around, counted, sized)
     if wait is not None:
         message = f"the device still works, though the host waits at `{shorten(wait.node)}` anyway"
         return assume(K.DEVICE_IS_STILL_BUSY, wait, message)
@@ -171,7 +177,7 @@ def assumptions(facts: Facts, sync: Sync) -> Assumptions:
         message = "the device still works, though `synchronize` was called just before"
         found += assume(K.DEVICE_IS_STILL_BUSY, site, message)
     if not sync.elementwise:
-        found += busy_at(facts, site, around, Counted.BATCHES)
+        found += busy_at(facts, site, around, Counted.BATCHES, not is_sized(sync))
         found += counts_alone(facts, sync)
     if not _on_accelerator(facts, sync):
         message = f"callers hand in `{sync.operand.name}` on an accelerator"

@@ -22,7 +22,8 @@ from devlint.inference.facts import Facts, Hotness, Site, Sync
 from devlint.inference.syntax.text import called_name, dotted, every, owner_of
 from devlint.inference.syntax.words import is_cold
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.queues import begins_with, calls_of, follows, turn_around
+from devlint_rules.helpers.calls import calls_of
+from devlint_rules.helpers.queues import begins_with, follows, turn_around
 from devlint_rules.helpers.stretches import timeline
 from devlint_rules.helpers.uses import Use, names_read, use_of
 
@@ -97,7 +98,7 @@ def _bound(target: cst.CSTNode) -> Iterator[cst.Name]:
 def loop_beside(facts: Facts, node: cst.CSTNode, around: cst.CSTNode) -> Site | None:
     """A loop in what repeats, beside a node and whenever that is reached, each turn of which waits
     for the device or goes to it for one element: one wait more is one of many."""
-    line = timeline(facts, around, reads=False)
+    line = timeline(facts, around)
     places = line.places if line is not None else {}
     loops = _waiting_loops(facts)
     inner = [loop for loop in loops if loop in places and loop is not around]

@@ -86,7 +86,7 @@ def _uses(
             if follow and names:
                 scope = function_around(facts, node) or tree
                 for name in names:
-                    for read in _reads_in(tree, scope).get(name, ()):
+                    for read in reads_in(tree, scope).get(name, ()):
                         yield from _uses(facts, tree, read, False, whole)
             else:
                 yield Use.KEPT
@@ -110,16 +110,19 @@ def is_reduced(facts: Facts, node: cst.CSTNode) -> bool:
     bound = next((step for step in path if isinstance(step, (cst.Assign, cst.AnnAssign))), None)
     if bound is None or bound.value is not node:
         return False
-    known = _reads_in(tree, function_around(facts, node) or tree)
+    known = reads_in(tree, function_around(facts, node) or tree)
     paths = [list(path_to(tree, read)) for n in _names(bound) for read in known.get(n, ())]
     used = [path for path in paths if not _is_counted(path)]
     return bool(used) and all(map(_is_reduced_in, used))
 
 
 def _is_counted(path: list[cst.CSTNode]) -> bool:
-    """`len(rows)`, `rows.numel()`."""
+    """`len(rows)`, `rows.numel()`, `rows.shape[0]`."""
+    if path and isinstance(path[0], cst.Attribute) and path[0].attr.value == "shape":
+        return True
     call = next((step for step in path if isinstance(step, (cst.Call, cst.BaseStatement))), None)
-    return isinstance(call, cst.Call) and (_method(call) or dotted(call.func)) in ("len", "numel")
+    names = ("len", "numel", "size")
+    return isinstance(call, cst.Call) and (_method(call) or dotted(call.func)) in names
 
 
 def _is_reduced_in(path: list[cst.CSTNode]) -> bool:
@@ -182,7 +185,7 @@ def _names(node: cst.Assign | cst.AnnAssign) -> list[str]:
 Reads = dict[str, list[cst.CSTNode]]
 
 
-def _reads_in(tree: cst.Module, scope: cst.CSTNode) -> Reads:
+def reads_in(tree: cst.Module, scope: cst.CSTNode) -> Reads:
     """The places in a function, or in the file, where each name is read."""
     known = _known_reads(tree)
     if scope not in known:
