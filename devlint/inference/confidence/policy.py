@@ -145,7 +145,7 @@ OF_CALLERS = frozenset(
 # call's way to an operation 5 of 26 of the last four sets, and 3 of 38 of the last six where all of
 # it is sure but the object whose method is called; on a move elsewhere 3 of 18, on a call that
 # hands in a tensor of an accelerator none of 17, on an argument that arrives as it is given 1 of 10
-# (`benchmarks/labels`). Errors whose two stories have five steps or more together: none of 11.
+# (`benchmarks/labels`).
 LEFT_OPEN = frozenset(
     {
         K.OPTION_IS_TURNED_ON,
