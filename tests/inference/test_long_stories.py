@@ -80,27 +80,3 @@ JOINED = "torch.cat([rows, torch.zeros(count, rows.shape[1])])"
 )
 def test_what_a_function_joins_to_fill_a_list_is_mostly_on_the_host(step, last, confidence):
     assert met(PADDED.format(step=step, last=last))[-1].endswith(confidence)
-
-
-KEPT = """
-class Turns:
-    def __init__(self):
-        self.rows = {kept}
-        self.steps = torch.ones(3)
-
-    def join(self):
-        return self.rows{view} + self.steps{view}
-"""
-
-
-@pytest.mark.parametrize(
-    ("kept", "confidence"),
-    [
-        ('torch.ones(3, device="cuda")', "certain"),  # two that are made, and kept
-        ('torch.ones(3).to("cuda")', "possible"),
-    ],
-)
-@pytest.mark.parametrize("view", ["", ".exp()"])
-def test_many_steps_together_are_less_sure_however_sure_each_is(kept, confidence, view):
-    found = met(KEPT.format(kept=kept, view=view))
-    assert [each.rpartition(" ")[2] for each in found] == [confidence]

@@ -38,12 +38,6 @@ from devlint.inference.syntax.text import has_key, shorten
 FAR, FAR_TOGETHER = 3, 5
 
 
-# Steps of both stories together, computations aside. Of errors whose stories have that many, in
-# projects that nobody had looked at, none was right and worth mending; of those with two steps 18
-# of 36, with four none of 5 (`benchmarks/labels`), but those are the shapes of everyday bugs, too.
-LONG = 5
-
-
 def settle(frame: Frame) -> None:
     """Turn the function's drafts into facts."""
     facts, meetings = frame.unit.facts, frame.kept(Meetings)
@@ -62,7 +56,8 @@ def settle(frame: Frame) -> None:
         assumed = [*draft.assumptions, *_with_host_inputs(frame, draft)]
         assumed += _of_sources(frame, draft.left, draft.right)
         assumed += [*_of_arguments(frame, draft), *_of_host_copies(frame, draft)]
-        assumed += _of_story(frame, draft, left, right)
+        if strength(draft.assumptions) == 1:
+            assumed += _of_story(frame, draft, left, right)
         usage.note(frame)
         facts.meetings.append(
             Meeting(
@@ -186,13 +181,7 @@ def _brings_its_like(frame: Frame, place: Variable) -> bool:
 def _of_story(
     frame: Frame, draft: MeetingDraft, left: Operand, right: Operand
 ) -> Iterator[Assumption]:
-    """What has to be assumed of how the two came to where they are."""
-    sure = strength(draft.assumptions)
-    if sure == 2 and _are_long(left, right):
-        message = "each of the many steps that the two made on their ways to here is as it seems"
-        yield at(frame, AssumptionKind.LONG_STORIES_MEET, draft.node, message)
-    if sure != 1:
-        return  # it is certain, or no more than possible, anyway
+    """What has to be assumed of a story that is not certain anyway."""
     kinds = {each.kind for each in draft.assumptions}
     is_known = AssumptionKind.BATCH_BELONGS_TOGETHER in kinds
     if not is_known and _is_far_fetched(left, right):
@@ -201,12 +190,6 @@ def _of_story(
     if _is_assembled(frame, left, right):
         message = "what this function puts into lists is not on the host"
         yield at(frame, AssumptionKind.LIST_IS_JOINED_ON_DEVICE, left.site.node, message)
-
-
-def _are_long(left: Operand, right: Operand) -> bool:
-    """The ways of both are long together."""
-    steps = (*left.steps, *right.steps)
-    return sum(step.kind is not StepKind.COMPUTED for step in steps) >= LONG
 
 
 def _is_far_fetched(odd: Operand, anchor: Operand) -> bool:

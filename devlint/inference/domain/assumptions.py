@@ -24,7 +24,6 @@ class AssumptionKind(str, enum.Enum):
     EXPLICIT_HOST_IS_MEANT_ELSEWHERE = "explicit-host-is-meant-elsewhere"
     EXPLICIT_HOST_MEETS_INPUT = "explicit-host-meets-input"
     LONG_STORY_HOLDS = "long-story-holds"
-    LONG_STORIES_MEET = "long-stories-meet"
     GUESSES_HOLD_TOGETHER = "guesses-hold-together"
     SHAPE_SAYS_DEVICE = "shape-says-device"
     SHAPED_TENSOR_MEETS_INPUT = "shaped-tensor-meets-input"
@@ -153,7 +152,6 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.EXPLICIT_HOST_MEETS_INPUT: "A tensor was put on the host on purpose, and the input that it "
     "meets is elsewhere.",
     K.LONG_STORY_HOLDS: "A value came to where it is by many steps, and each is as it seems.",
-    K.LONG_STORIES_MEET: "The same, of the ways of two values that meet, taken together.",
     K.GUESSES_HOLD_TOGETHER: "Two guesses at one place are right at the same time.",
     K.SHAPE_SAYS_DEVICE: "A tensor made with the shape of another is for what lives where that "
     "does.",
