@@ -37,58 +37,62 @@ def beside(function: Function, name: str) -> Iterator[cst.BaseExpression]:
     )
     if not placed or _is_related(body, name):
         return
+    is_told = function.info is None or any(
+        "device" in each.assigned for each in function.info.lineage()
+    )
+    handed = None if is_told else _Handed(function, name)
     for moved, to, call in moves:
         if to != "self.device" or moved.startswith("self."):
             continue
-        if not _is_for_own_module(function, name, call):
+        if handed is None or not handed.is_for_own_module(call):
             yield call.args[0].value
 
 
-def _is_for_own_module(function: Function, name: str, move: cst.Call) -> bool:
-    """What goes to the object's own device is only handed to a module of the object, beside nothing
-    of the other device, and nobody brings that module there."""
-    info = function.info
-    if info is None or any("device" in each.assigned for each in info.lineage()):
-        return False
-    body = function.node.body
-    handed = [call for call in every(body, cst.Call) if _takes(call, move)]
-    for assign in every(body, cst.Assign):
-        if any(move is call for call in every(assign.value, cst.Call)) and not handed:
-            bound = [dotted(target.target) for target in assign.targets]
-            handed = _all_calls_with(body, assign, bound)
-    there = {
-        dotted(target.target)
-        for assign in every(body, cst.Assign)
-        if uses(assign.value, name)
-        for target in assign.targets
-    }
-    return bool(handed) and all(
-        dotted(call.func).startswith("self.")
-        and not any(uses(each, name) or dotted(each.value) in there for each in call.args)
-        and f"{dotted(call.func)}.to({name}" not in function.text
-        for call in handed
-    )
+class _Handed:
+    """What the calls of a function are handed, and the names that it binds, found in one walk."""
 
+    def __init__(self, function: Function, name: str) -> None:
+        body = function.node.body
+        self.text, self.name = function.text, name
+        self.calls: dict[cst.CSTNode, cst.Call] = {}  # by what they are handed
+        self.bound: dict[cst.CSTNode, tuple[cst.Assign, str]] = {}  # calls, in what a name gets
+        self.there: set[str] = set()  # names of what is made of the device that was given
+        self.reads: dict[str, set[cst.CSTNode]] = {}
+        for call in every(body, cst.Call):
+            self.calls.update((argument.value, call) for argument in call.args)
+        no_reads: set[cst.CSTNode | None] = {t.target for t in every(body, cst.AssignTarget)}
+        no_reads.update(attribute.attr for attribute in every(body, cst.Attribute))
+        no_reads.update(argument.keyword for argument in every(body, cst.Arg))
+        for each in every(body, cst.Name):
+            if each not in no_reads:
+                self.reads.setdefault(each.value, set()).add(each)
+        for assign in every(body, cst.Assign):
+            names = [dotted(target.target) for target in assign.targets]
+            if len(names) == 1:
+                inner = every(assign.value, cst.Call)
+                self.bound.update((call, (assign, names[0])) for call in inner)
+            if uses(assign.value, name):
+                self.there.update(names)
 
-def _takes(call: cst.Call, value: cst.CSTNode) -> bool:
-    return any(argument.value is value for argument in call.args)
+    def is_for_own_module(self, move: cst.Call) -> bool:
+        """What goes to the object's own device is only handed to a module of the object, beside
+        nothing of the other device, and nobody brings that module there."""
+        calls = [self.calls[move]] if move in self.calls else self._calls_with(move)
+        return bool(calls) and all(
+            dotted(call.func).startswith("self.")
+            and not any(uses(a, self.name) or dotted(a.value) in self.there for a in call.args)
+            and f"{dotted(call.func)}.to({self.name}" not in self.text
+            for call in calls
+        )
 
-
-def _all_calls_with(body: cst.CSTNode, made: cst.Assign, names: list[str]) -> list[cst.Call]:
-    """The calls that are handed what these names hold; none if anything else is done with it."""
-    if len(names) != 1:
-        return []
-    own = set(every(made, cst.Name))
-    read = {use for use in uses(body, names[0]) if use not in own} - {
-        target for each in every(body, cst.AssignTarget) for target in uses(each, names[0])
-    }
-    found = [
-        (call, argument.value)
-        for call in every(body, cst.Call)
-        for argument in call.args
-        if argument.value in read
-    ]
-    return [call for call, _ in found] if len(found) == len(read) else []
+    def _calls_with(self, move: cst.Call) -> list[cst.Call]:
+        """The calls that are handed what a name holds; none if anything else is done with it."""
+        if move not in self.bound:
+            return []
+        assign, name = self.bound[move]
+        read = self.reads.get(name, set()) - set(every(assign.value, cst.Name))
+        found = [self.calls[each] for each in read if each in self.calls]
+        return found if len(found) == len(read) else []
 
 
 def _is_related(body: cst.CSTNode, name: str) -> bool:

@@ -41,6 +41,16 @@ class _Open:
     def __init__(self, unit: Unit) -> None:
         self.parameters: dict[cst.CSTNode, tuple[Function, str]] = {}
         self.calls: dict[tuple[Function, str], dict[cst.CSTNode, _Passed]] = {}
+        self._bound: dict[Function, dict[str, list[str]]] = {}
+
+    def bound(self, function: Function, name: str) -> list[str]:
+        """What a function binds a name to, as far as that has a name itself."""
+        if function not in self._bound:
+            found = self._bound[function] = {}
+            for assign in every(function.node.body, cst.Assign):
+                for target in assign.targets:
+                    found.setdefault(dotted(target.target), []).append(dotted(assign.value))
+        return self._bound[function].get(name, [])
 
 
 def of_function(frame: Frame, event: FunctionReturns) -> None:
@@ -94,12 +104,7 @@ def _is_receivers(frame: Frame, call: cst.CSTNode, passed: cst.CSTNode) -> bool:
     own = f"{dotted(func.value)}.device"
     if not isinstance(passed, cst.Name) or frame.function is None:
         return dotted(passed) == own
-    assigned = (
-        assign.value
-        for assign in every(frame.function.node.body, cst.Assign)
-        if any(dotted(target.target) == passed.value for target in assign.targets)
-    )
-    return [dotted(value) for value in assigned] == [own]
+    return frame.unit.kept(_Open).bound(frame.function, passed.value) == [own]
 
 
 def _may_name_a_card(value: Value) -> bool:
