@@ -108,6 +108,8 @@ def put_back(
 ) -> None:
     """`net.embed = net.embed.to(device)`: a part was moved, so that the module is nowhere as a
     whole from then on, nor is what it is a part of, unless they are there."""
+    if type(owner) is cst.Name and owner.value == "self":
+        return  # what becomes of an object by its own methods is told by these
     if type(value) is Instance and value.module:
         place, origin = placed(frame, value)
     elif type(value) is Tensor and not value.is_sure:
