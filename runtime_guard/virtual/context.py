@@ -267,7 +267,7 @@ class _Installed:
         self.end_autocast = patch_autocast(machine, patches)
         patch_profiler(patches, machine)
         patch_saved_tensors(patches)
-        patch_functions(patches)
+        patch_functions(patches, machine)
         patch_backward(patches, machine)
         patch_hooks(patches)
         patch_compilers(patches)

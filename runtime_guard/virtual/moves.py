@@ -33,6 +33,7 @@ from runtime_guard.core.torch_internals import (
 from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.module_moves import moves_a_module
+from runtime_guard.virtual.gradient_nodes import note_outputs
 from runtime_guard.virtual.graphs import draw_on
 from runtime_guard.virtual.machine import Machine
 from runtime_guard.virtual.races import Watch
@@ -141,6 +142,7 @@ def move(
     watched = _arrived(machine, tensor, result, source, target, what, non_blocking)
     if result.grad_fn is not None:
         result.grad_fn.register_hook(_GradientBack(machine, source, 0))
+        note_outputs([result])
         _note_leaf(tensor, result, watched, source, target, what)
     return result
 
@@ -386,6 +388,7 @@ def gradient_goes_back(
         and node.name().rpartition("::")[2] in ("CopyBackwards", "CopySlices")
     ):
         node.register_hook(_GradientBack(machine, source, 1))
+        note_outputs([written])
 
 
 def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:
