@@ -18,6 +18,9 @@ import torch.overrides
 import torch.utils._device
 import torch.utils._python_dispatch
 
+RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(".")[:2])
+"""Of PyTorch: ``(2, 13)``."""
+
 _c: Any = torch._C
 _overrides: Any = torch.overrides
 _dispatch: Any = torch.utils._python_dispatch

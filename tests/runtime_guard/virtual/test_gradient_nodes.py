@@ -89,6 +89,8 @@ def gradients_of(operator: str, here: str, there: str) -> list[tuple[torch.devic
 @pytest.mark.filterwarnings("ignore::UserWarning")
 def test_gradients_are_where_the_leaves_are(operator, here, there):
     pytest.importorskip("expecttest")  # the data base imports it
+    if not conformance.operators()[operator].supports_autograd:
+        pytest.skip("older PyTorch does not differentiate it")
     pairs = gradients_of(operator, here, there)
     assert pairs
     assert {got for got, _ in pairs} == {expected for _, expected in pairs}
