@@ -368,6 +368,11 @@ class TestAttentionBackends:
             F.scaled_dot_product_attention(q, q, q)
             assert not torch.backends.cuda.math_sdp_enabled()
 
+    def test_an_operand_elsewhere_is_refused_in_the_words_of_a_kernel_of_cuda(self, card):
+        x = torch.ones(1, 1, 4, 8, device="cuda")
+        with pytest.raises(RuntimeError, match="wrapper_CUDA___scaled_dot_product_efficient_atten"):
+            F.scaled_dot_product_attention(x, x, x.cpu())
+
 
 def encoder():
     torch.manual_seed(0)
