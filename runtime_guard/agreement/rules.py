@@ -89,6 +89,10 @@ KERNEL_OF = {
     "embedding": "wrapper_CUDA__index_select",
     "complex": "wrapper_CUDA_out_complex_out",
     "polar": "wrapper_CUDA_out_polar_out",
+    # what CUDA takes for it, of float32 at least
+    "_scaled_dot_product_flash_attention_for_cpu": (
+        "wrapper_CUDA___scaled_dot_product_efficient_attention"
+    ),
 }
 
 LEGACY_NAMES = {

@@ -11,6 +11,7 @@ import re
 import runpy
 import shutil
 import sys
+import sysconfig
 import traceback
 import types
 from collections.abc import Sequence
@@ -75,13 +76,20 @@ def parse_command(words: Sequence[str]) -> Program:
         raise CommandError(f"the interpreter option {rest[0]} has no effect inside this process")
     if rest[0].endswith((".py", ".pyw")) or _looks_like_python(rest[0]):
         return Program("script", rest[0], tuple(rest[1:]))
-    installed = shutil.which(rest[0])
+    installed = _installed(rest[0])
     if installed is not None and _looks_like_python(installed):
         return Program("script", installed, tuple(rest[1:]))
+    wrong = "is not a Python program" if installed or os.path.exists(rest[0]) else "was not found"
     raise CommandError(
-        f"{rest[0]!r} is not a Python program: give a script, `python SCRIPT`, `python -m MODULE`, "
+        f"{rest[0]!r} {wrong}: give a script, `python SCRIPT`, `python -m MODULE`, "
         "`pytest` or a command that is a Python script (`torchrun`)"
     )
+
+
+def _installed(command: str) -> str | None:
+    """A command's file: among the scripts of this interpreter's environment, or on the PATH."""
+    scripts = sysconfig.get_path("scripts")
+    return shutil.which(command, path=scripts) or shutil.which(command)
 
 
 def require(program: Program) -> None:

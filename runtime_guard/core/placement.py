@@ -81,6 +81,25 @@ class PassedBy:
         )
 
 
+@dataclass(frozen=True)
+class ThrownAway:
+    """A copy of a tensor elsewhere that nobody kept, which its author took for a move."""
+
+    call: str
+    """What made it: ``.to``."""
+    target: torch.device
+    site: Site
+    rule = "DEV201"
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in words."""
+        return (
+            f"`{self.call}` at {self.site} gave a copy on {self.target} that was thrown away: "
+            "keep what it returns"
+        )
+
+
 class Placement:
     """A device and where it comes from: the line that made the tensor, the line that last moved it.
 
@@ -89,7 +108,17 @@ class Placement:
     (``computed_at``).
     """
 
-    __slots__ = ("computed", "device", "made", "meter", "move", "moved", "passed_by", "result")
+    __slots__ = (
+        "computed",
+        "device",
+        "made",
+        "meter",
+        "move",
+        "moved",
+        "passed_by",
+        "result",
+        "thrown_away",
+    )
 
     def __init__(
         self,
@@ -106,6 +135,7 @@ class Placement:
         """Is it of what an operation gave, which is neither made nor moved itself?"""
         self.meter: Meter | None = meter_of(device)
         self.passed_by: PassedBy | None = None
+        self.thrown_away: ThrownAway | None = None
         self.result: Placement | None = None
         """``of_result``, once it was asked for."""
 
@@ -122,6 +152,12 @@ class Placement:
         """The same, of a tensor that a module's move has passed by."""
         found = copy.copy(self)
         found.passed_by, found.result = passed_by, None
+        return found
+
+    def of_source(self, thrown_away: ThrownAway) -> Placement:
+        """The same, of a tensor whose copy was thrown away."""
+        found = copy.copy(self)
+        found.thrown_away, found.result = thrown_away, None
         return found
 
     def describe(self, computed: Site | None) -> str:

@@ -18,6 +18,9 @@ import torch.overrides
 import torch.utils._device
 import torch.utils._python_dispatch
 
+RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(".")[:2])
+"""Of PyTorch: ``(2, 13)``."""
+
 _c: Any = torch._C
 _overrides: Any = torch.overrides
 _dispatch: Any = torch.utils._python_dispatch
@@ -75,6 +78,8 @@ is_any_autocast_enabled: Callable[[], bool] = _c._is_any_autocast_enabled
 _saved_tensors_hooks: Any = getattr(_c._autograd, "_top_saved_tensors_default_hooks", None)
 saved_tensors_hooks: Callable[[bool], Any] = _saved_tensors_hooks or (lambda _: "unknown")
 """What packs and unpacks what autograd saves, None where nothing does."""
+current_node: Callable[[], Any] = _c._current_autograd_node
+"""The node of autograd's graph that backward is in, or None."""
 set_key_excluded: Callable[[Any, bool], None] = _c._dispatch_tls_set_dispatch_key_excluded
 """From now on this thread's operations pass by what the dispatcher has for a key, or no longer."""
 PYTHON, PYTHON_SNAPSHOT = _c.DispatchKey.Python, _c.DispatchKey.PythonTLSSnapshot

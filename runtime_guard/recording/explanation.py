@@ -24,7 +24,7 @@ def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[s
         name = name_in_frames(tensor, frames)
         operand = f"`{name}`" if name is not None else f"argument `{argument}`"
         parts.append(f"{operand}: {_told(tensor)}{_beside(tensor, frames)}")
-    return "; ".join([*parts, *_attributes(tensors)])
+    return "; ".join([*parts, *_thrown_away(tensors), *_attributes(tensors)])
 
 
 def _beside(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str:
@@ -50,6 +50,12 @@ def _beside(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str:
     return ""
 
 
+def _thrown_away(tensors: Sequence[torch.Tensor]) -> list[str]:
+    """The copies of the operands that were meant to be here in their place."""
+    found = dict.fromkeys(_placement(tensor).thrown_away for tensor in tensors)
+    return [one.sentence for one in found if one is not None]
+
+
 def _attributes(tensors: Sequence[torch.Tensor]) -> list[str]:
     """What a module's move has passed by, which attribute it is, and the cure."""
     found = dict.fromkeys(_placement(tensor).passed_by for tensor in tensors)
@@ -62,6 +68,8 @@ def rule_for(tensors: Sequence[torch.Tensor]) -> str:
     for place in places:
         if place.passed_by is not None:
             return place.passed_by.rule
+        if place.thrown_away is not None:
+            return place.thrown_away.rule
     if places and all(place.device.type != "cpu" for place in places):
         return "DEV106"
     fresh = any(p.device.type == "cpu" and p.made and not (p.moved or p.computed) for p in places)

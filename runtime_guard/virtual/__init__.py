@@ -10,13 +10,14 @@ The modules:
     dispatch_mode, thread_hook, meetings, copies, results, refusals: the hook that sees operations
     races, accesses, reuse: which streams wait for which, who does not, and what memory they share
     moves, legacy_types: how tensors get from one device to another
-    gradient_checks, tensor_groups: gradients that are elsewhere, and tensors by device
-    autocast, attention, kernels: what an accelerator computes otherwise than the host
+    gradient_nodes, gradient_checks: where gradients are computed, and those that are elsewhere
+    tensor_groups: tensors by device
+    autocast, autocast_policies, attention, kernels: what an accelerator computes otherwise
     accelerator_api, device_context, libraries: what `torch.cuda` and the others say
     device_properties, memory_figures, management: what a card is, how full, and who else tells it
     streams, generators, data_parallel: and what they make
     tensor_patches, storages, autograd: tensors past the hooks, what is below and behind them
-    torch_imports, stand_ins, compilers, profiler: what has to be told that it is on such a machine
+    torch_imports, stand_ins, remembered, compilers, profiler: what has to be told of the machine
     fakes, exports, graphs: tensors without values, and programs that are taken down
     interprocess: tensors that go to other processes
     process_groups, collectives, communicators: NCCL by means of gloo, each rank on its own card

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.core.placement import storage_of
+from runtime_guard.core.placement import plain_part, storage_of
 from runtime_guard.core.sites import Site
 
 
@@ -39,6 +39,21 @@ class Extent:
     def covers(self, other: Extent) -> bool:
         """Is all of ``other`` in it?"""
         return self == other or (self.dense and self.start <= other.start and other.end <= self.end)
+
+
+def in_memory(tensor: torch.Tensor) -> torch.Tensor | None:
+    """What of ``tensor`` lies in memory: a sparse one's values, what a level of functorch wraps.
+
+    None where nothing does, as of the zeros that forward mode does not write.
+    """
+    part = plain_part(tensor)
+    if part is not None:
+        return in_memory(part)
+    try:
+        tensor.untyped_storage().data_ptr()
+    except (NotImplementedError, RuntimeError):
+        return None
+    return tensor
 
 
 def extent_of(tensor: torch.Tensor) -> Extent:

@@ -1,9 +1,8 @@
-"""Autocast of a virtual accelerator: the accelerator's lists of operations, on the host's kernels.
+"""Autocast on a virtual machine: each device's own, on the host's kernels.
 
 Autocast is a layer of PyTorch's dispatcher, chosen by the tensors' real device, which is the host.
 So the host's layer is switched on with an accelerator's, and each of its kernels is replaced by one
-that goes by where the tensors virtually are.  Which operations an accelerator's autocast knows is
-PyTorch's own table, in every build; what it does to each is in ``aten/src/ATen/autocast_mode.h``.
+that goes by where the tensors virtually are.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from __future__ import annotations
 import threading
 import warnings
 from collections.abc import Callable
-from enum import Enum
 from functools import cache
 from typing import Any
 
@@ -20,68 +18,14 @@ import torch
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.torch_internals import disable_torch_function, dispatcher
 from runtime_guard.virtual import moves
+from runtime_guard.virtual.autocast_policies import Policy, policy_of, policy_on_the_host
 from runtime_guard.virtual.machine import Machine
 
-
-class Policy(Enum):
-    """What autocast does to an operation."""
-
-    LOWER = "lower_precision_fp"
-    """The tensors are cast to autocast's dtype."""
-    FLOAT32 = "fp32"
-    """The tensors are cast to float32."""
-    RESULT_FLOAT32 = "fp32_set_opt_dtype"
-    """The result is wanted in float32, unless the caller wants another dtype."""
-    PROMOTE = "promote"
-    """The tensors are cast to the widest of their dtypes."""
-    REFUSE = "banned"
-    """Raises: float16 would overflow."""
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-FLOAT32 = _names(
-    """
-    acos asin cosh erfinv exp expm1 log log10 log2 log1p reciprocal rsqrt sinh tan pow
-    softplus layer_norm native_layer_norm rms_norm group_norm frobenius_norm nuclear_norm
-    cosine_similarity poisson_nll_loss cosine_embedding_loss nll_loss nll_loss2d
-    hinge_embedding_loss kl_div l1_loss smooth_l1_loss huber_loss mse_loss
-    margin_ranking_loss multilabel_margin_loss soft_margin_loss triplet_margin_loss
-    multi_margin_loss binary_cross_entropy_with_logits dist pdist cdist renorm logsumexp
-    upsample_nearest1d upsample_nearest2d upsample_nearest3d
-    _upsample_nearest_exact1d _upsample_nearest_exact2d _upsample_nearest_exact3d
-    upsample_linear1d upsample_bilinear2d _upsample_bilinear2d_aa upsample_trilinear3d
-    upsample_bicubic2d _upsample_bicubic2d_aa
-    linalg_matrix_sqrth
-    batch_norm
-    """
-)
-"""The last one is in the table of MPS alone, that before it is new in torch 2.14."""
-RESULT_FLOAT32 = _names(
-    "prod softmax log_softmax cumprod cumsum linalg_vector_norm linalg_matrix_norm sum norm"
-)
-PROMOTE = _names(
-    "addcdiv addcmul atan2 bilinear cross dot vdot grid_sampler index_put tensordot scatter_add"
-)
 _WITH_DTYPE = {
     "aten::norm.Scalar": "aten::norm.ScalarOpt_dtype",
     "aten::norm.ScalarOpt_dim": "aten::norm.ScalarOpt_dim_dtype",
 }
 """Overloads without a ``dtype``, and those that have one."""
-
-
-def policy_of(operator: str) -> Policy:
-    """What an accelerator's autocast does to an operator of its table, such as ``aten::sum``."""
-    name = operator.partition("::")[2].partition(".")[0]
-    if name in FLOAT32:
-        return Policy.FLOAT32
-    if name in RESULT_FLOAT32:
-        return Policy.RESULT_FLOAT32
-    if name in PROMOTE:
-        return Policy.PROMOTE
-    return Policy.REFUSE if name == "binary_cross_entropy" else Policy.LOWER
 
 
 @cache
@@ -192,40 +136,60 @@ def _by_name(operator: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> di
     return named
 
 
-def _kernel(name: str, host_kernel: Any | None) -> Callable[..., Any]:
-    """The kernel of one operator in the host's autocast layer."""
+def _kernel(name: str, of_the_host: bool) -> Callable[..., Any]:
+    """The kernel of one operator in the host's autocast layer.
+
+    PyTorch's own does what that knows, where it can be had (since torch 2.9).
+    """
     operator = dispatcher.operator(name)
-    policy = policy_of(name)
-    with_dtype = dispatcher.operator(_WITH_DTYPE[name]) if name in _WITH_DTYPE else operator
+    host_kernel = dispatcher.kernel(name, "AutocastCPU") if of_the_host else None
 
     def call(keys: Any, *args: Any, **kwargs: Any) -> Any:
         with disable_torch_function():
             tensors = _tensors((*args, *kwargs.values()))
             found = lower_dtype(tensors)
-            if found is None or name not in _table(found[0]):
-                on_host = found is None and all(moves.device_of(t).type == "cpu" for t in tensors)
-                if on_host and host_kernel is not None and _state.cpu:
+            if found is not None and name in _table(found[0]):
+                policy = policy_of(name)
+                if policy is Policy.REFUSE:
+                    return operator.redispatch(dispatcher.autocast_of_cuda, *args, **kwargs)
+                return _call_with_casts(name, policy, *found, args, kwargs)
+            on_host = found is None and all(moves.device_of(t).type == "cpu" for t in tensors)
+            if of_the_host and on_host and _state.cpu:
+                if host_kernel is not None:
                     return host_kernel.call_boxed(keys, *args, **kwargs)
-                # no business of this autocast: what is inside of it may be
-                return operator.redispatch(dispatcher.below_autocast(keys), *args, **kwargs)
-            kind, lower = found
-            if policy is Policy.REFUSE:
-                return operator.redispatch(dispatcher.autocast_of_cuda, *args, **kwargs)
-            with dispatcher.without_autocast():
-                if policy is Policy.RESULT_FLOAT32:
-                    named = _by_name(operator, args, kwargs)
-                    if _is_cast(args[0], kind) and named.get("dtype") is None:
-                        return with_dtype(**{**named, "dtype": torch.float32})
-                    return operator(*args, **kwargs)
-                dtype = {
-                    Policy.LOWER: lower,
-                    Policy.FLOAT32: torch.float32,
-                }.get(policy) or _widest((*args, *kwargs.values()), kind, lower)
-                args = tuple(_cast(a, dtype, kind, lower) for a in args)
-                kwargs = {key: _cast(a, dtype, kind, lower) for key, a in kwargs.items()}
-                return operator(*args, **kwargs)
+                lower = torch.get_autocast_dtype("cpu")
+                return _call_with_casts(name, policy_on_the_host(name), "cpu", lower, args, kwargs)
+            # no business of this autocast: what is inside of it may be
+            return operator.redispatch(dispatcher.below_autocast(keys), *args, **kwargs)
 
     return call
+
+
+def _call_with_casts(
+    name: str,
+    policy: Policy,
+    kind: str,
+    lower: torch.dtype,
+    args: tuple[Any, ...],
+    kwargs: dict[str, Any],
+) -> Any:
+    """An operator as the autocast of a type of device calls it, with ``lower`` as its dtype."""
+    operator = dispatcher.operator(name)
+    with dispatcher.without_autocast():
+        if policy is Policy.RESULT_FLOAT32:
+            named = _by_name(operator, args, kwargs)
+            if not _is_cast(args[0], kind) or named.get("dtype") is not None:
+                return operator(*args, **kwargs)
+            return dispatcher.operator(_WITH_DTYPE.get(name, name))(
+                **{**named, "dtype": torch.float32}
+            )
+        dtype = {
+            Policy.LOWER: lower,
+            Policy.FLOAT32: torch.float32,
+        }.get(policy) or _widest((*args, *kwargs.values()), kind, lower)
+        args = tuple(_cast(a, dtype, kind, lower) for a in args)
+        kwargs = {key: _cast(a, dtype, kind, lower) for key, a in kwargs.items()}
+        return operator(*args, **kwargs)
 
 
 class _State(threading.local):
@@ -252,14 +216,14 @@ def _install_kernels() -> None:
             return
         host = {n for n in dispatcher.registrations("AutocastCPU") if n.startswith("aten::")}
         names = host.union(*map(_table, ("cuda", "xpu", "mps")))
-        kernels = {n: dispatcher.kernel(n, "AutocastCPU") if n in host else None for n in names}
+        kernels = {name: _kernel(name, name in host) for name in names}
         library = dispatcher.library("aten", "IMPL")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that they are replaced
             for name, kernel in kernels.items():
                 library.impl(
                     name.partition("::")[2],
-                    _kernel(name, kernel),
+                    kernel,
                     "AutocastCPU",
                     with_keyset=True,
                     **dispatcher.overriding,
@@ -268,20 +232,24 @@ def _install_kernels() -> None:
 
 
 def patch_autocast(machine: Machine, patches: Patches) -> Callable[[], None]:
-    """Autocast of the machine's accelerators; call what is returned when the block ends."""
+    """Autocast of the machine's devices; call what is returned when the block ends."""
     global _users
     with _lock:
         _users += 1
+        if _users == 1:
+            _state.cpu = _is_enabled("cpu")
+    if _state.cpu:
+        _install_kernels()
 
     def switch(device_type: str, enabled: bool) -> None:
         if device_type == "cpu":
             _state.cpu = enabled
         else:
             _enable(device_type, enabled)
-        virtual = any(map(_is_on, machine.counts))
-        if virtual:
+        needed = _state.cpu or any(map(_is_on, machine.counts))
+        if needed:
             _install_kernels()
-        _enable("cpu", _state.cpu or virtual)
+        _enable("cpu", needed)
 
     def set_enabled(*args: Any, **kwargs: Any) -> None:
         """``torch.set_autocast_enabled(device_type, enabled)``, or ``(enabled)`` for CUDA."""

@@ -44,7 +44,7 @@ def patch_saved_tensors(patches: Patches) -> None:
     patches.set(torch.autograd.graph.saved_tensors_hooks, "__enter__", enter_hooks)
 
 
-def patch_functions(patches: Patches) -> None:
+def patch_functions(patches: Patches, machine: Machine) -> None:
     """Custom autograd functions: a gradient is where the input is that it is for."""
     function = torch.autograd.Function
     real = vars(function)["apply"]  # of Python's making, of C's since torch 2.14
@@ -52,7 +52,7 @@ def patch_functions(patches: Patches) -> None:
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
         result = real.__get__(None, cls)(*args, **kwargs)
         with disable_torch_function():
-            gradient_checks.gradients_stay(result, args, cls.__name__)
+            gradient_checks.gradients_stay(machine, result, args, cls.__name__)
         return result
 
     patches.set(function, "apply", classmethod(functools.wraps(function.apply)(apply)))

@@ -145,15 +145,15 @@ def compiled_code_runs_eagerly() -> Iterator[None]:
     if dynamo is None:  # nothing was compiled
         yield
         return
-    with _stance(dynamo, "force_eager", lambda callback: None):
+    with _stance(dynamo, "force_eager", lambda _: lambda callback: None):
         yield
 
 
 @contextlib.contextmanager
 def code_is_traced() -> Iterator[None]:
     """Within a block that runs what is compiled eagerly: ``torch._dynamo`` traces again."""
-    dynamo = sys.modules["torch._dynamo.eval_frame"]
-    with _stance(dynamo, "default", original_of(dynamo, "set_eval_frame")):
+    dynamo = importlib.import_module("torch._dynamo.eval_frame")
+    with _stance(dynamo, "default", lambda _: original_of(dynamo, "set_eval_frame")):
         yield
 
 
@@ -169,7 +169,7 @@ def _stance(dynamo: Any, name: str, set_eval_frame: Any) -> Iterator[None]:
             dynamo._set_stance(before)
     else:
         patches = Patches()
-        patches.set(dynamo, "set_eval_frame", set_eval_frame)
+        patches.set(dynamo, "set_eval_frame", set_eval_frame(dynamo))
         try:
             yield
         finally:

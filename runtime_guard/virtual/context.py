@@ -60,6 +60,7 @@ from runtime_guard.virtual.machine import (
 from runtime_guard.virtual.management import patch_management
 from runtime_guard.virtual.process_groups import patch_process_groups
 from runtime_guard.virtual.profiler import patch_profiler
+from runtime_guard.virtual.remembered import ask_again
 from runtime_guard.virtual.stand_ins import give_originals_back, hand_out
 from runtime_guard.virtual.storages import patch_storages
 from runtime_guard.virtual.streams import VirtualEvent, VirtualStream
@@ -188,6 +189,7 @@ class _Installed:
             self.imports.install()
             _entered.append(self.machine)
             install_meters(self.machine.meters)
+            ask_again()
         self.eager.enter_context(compiled_code_runs_eagerly())
         self.hooks = ThreadHooks(self.machine, self.handlers)
         self.hooks.push()
@@ -202,6 +204,7 @@ class _Installed:
             changed = _global_default_device() != self.default_device
             taken_back = self.patches.undo()
             give_originals_back(taken_back, self.modules)
+            ask_again()
             self.end_autocast()
             self.end_sharing()
             _entered.remove(self.machine)
@@ -267,7 +270,7 @@ class _Installed:
         self.end_autocast = patch_autocast(machine, patches)
         patch_profiler(patches, machine)
         patch_saved_tensors(patches)
-        patch_functions(patches)
+        patch_functions(patches, machine)
         patch_backward(patches, machine)
         patch_hooks(patches)
         patch_compilers(patches)

@@ -13,9 +13,11 @@ import torch
 
 from runtime_guard.agreement.plans import PLANS, Plan, Treatment, plan_of
 from runtime_guard.core.placement import CPU, TAG, Placement, placement_of, tag, tag_new
+from runtime_guard.core.sites import user_site
 from runtime_guard.core.tensors import tensors_of
 from runtime_guard.core.torch_internals import (
     FAKE,
+    current_node,
     custom_operators,
     disable_torch_function,
     function_mode_count,
@@ -24,6 +26,7 @@ from runtime_guard.core.torch_internals import (
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import copy_into, is_move, move_below
+from runtime_guard.virtual.gradient_nodes import device_of_node
 from runtime_guard.virtual.graphs import draw_on
 from runtime_guard.virtual.meetings import meet
 from runtime_guard.virtual.races import Watch
@@ -249,6 +252,12 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
         mode = self.function_mode
         if mode.call is not None:
             return mode.placement_of_call(mode.call)
-        if torch._C._current_graph_task_id() != -1:  # in backward: beside the gradient
-            return self.latest
-        return None
+        node = current_node()
+        return None if node is None else self._placement_in_backward(node)
+
+    def _placement_in_backward(self, node: Any) -> Placement | None:
+        """Beside the gradient: where its node is, or, if nothing says so, the latest operation."""
+        device, latest = device_of_node(node), self.latest
+        if device is None or (latest is not None and latest.device is device):
+            return latest
+        return None if device is CPU else Placement(device, user_site())

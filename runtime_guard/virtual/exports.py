@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import importlib
 import inspect
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -20,6 +21,8 @@ import torch.export
 
 from runtime_guard.core.device_guards import guards
 from runtime_guard.core.patches import Patches, Replacement, original_of
+from runtime_guard.core.placement import placement_of, tag
+from runtime_guard.core.torch_internals import RELEASE, without_function_modes
 from runtime_guard.virtual.compilers import code_is_traced
 from runtime_guard.virtual.function_bodies import OVERRIDE_CHECKS
 from runtime_guard.virtual.machine import unsupported
@@ -29,6 +32,8 @@ _FACTS = frozenset(
     {"current_device", "current_device_index", "current_accelerator", "get_device_properties"}
 )
 """Functions whose results, not whose code, belong into a strict trace."""
+_OLDER = RELEASE < (2, 13)
+"""Does Dynamo trace what function modes do, and keep real tensors beside fake ones?"""
 _rehearsed: set[bool] = set()
 """Whether a trace that is strict, one that is not, or both were made outside of all blocks."""
 
@@ -68,11 +73,34 @@ class _Trace:
         known = Patches()
         for owner, name in self.checks:
             known.set(owner, name, original_of(owner, name))
+        if _OLDER:
+            builder = importlib.import_module("torch._dynamo.variables.builder")
+            known.set(builder, "clone_input", _cloned)
         try:
-            with code_is_traced():
+            with code_is_traced(), without_function_modes() if _OLDER else contextlib.nullcontext():
                 yield
         finally:
             known.undo()
+
+
+def _cloned(value: torch.Tensor, **_: Any) -> torch.Tensor:
+    """A copy of a real tensor, which Dynamo keeps beside a fake one, where that tensor is.
+
+    Its own asks C++ for memory on the card.
+    """
+    placement = placement_of(value)
+    with torch.no_grad():
+        result = value.clone()
+    if placement is not None:
+        tag(result, placement)
+    return result.requires_grad_(value.requires_grad and value.is_leaf)
+
+
+class _Layer(torch.nn.Module):
+    """A layer that also calls functions of PyTorch's."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.layer_norm(x, (1,)) + torch.ones(1, device=x.device)
 
 
 def _rehearse(strict: bool, suspended: Suspended) -> None:
@@ -82,8 +110,8 @@ def _rehearse(strict: bool, suspended: Suspended) -> None:
     block they would be of stand-ins.
     """
     if strict not in _rehearsed:
-        with suspended():
-            torch.export.export(torch.nn.LayerNorm(1), (torch.ones(1),), strict=strict)
+        with suspended(), code_is_traced():
+            torch.export.export(_Layer(), (torch.ones(1),), strict=strict)
         _rehearsed.add(strict)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -13,10 +14,13 @@ from runtime_guard.core.torch_internals import disable_torch_function
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
+from runtime_guard.virtual.gradient_nodes import note_outputs
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.moves import device_of, move
 
 __tracebackhide__ = True  # pytest shows the user's frames only
+
+_register_hook: Any = torch.Tensor.register_hook
 
 
 def refuse_fakes(machine: Machine, outputs: Iterable[Any]) -> None:
@@ -94,38 +98,78 @@ def staying(hook: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any
     return checked
 
 
+class _ScalarReturns:
+    """Hook of a host's 0-dim tensor that met an accelerator's: its gradient is brought to it.
+
+    ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``.
+    """
+
+    __slots__ = ("device", "machine", "tensor")
+    __torch_unserializable__ = True  # who saves the tensor is not told of a hook of his
+
+    def __init__(self, machine: Machine, tensor: torch.Tensor) -> None:
+        self.machine = machine
+        self.device = device_of(tensor)
+        self.tensor = weakref.ref(tensor)
+
+    def __call__(self, gradient: torch.Tensor) -> torch.Tensor:
+        tensor = self.tensor()  # a leaf may have been moved since, by way of its `data`
+        with disable_torch_function():
+            device = self.device if tensor is None else device_of(tensor)
+            return move(self.machine, gradient, device, what="backward")
+
+
+def scalar_returns(machine: Machine, tensor: torch.Tensor) -> None:
+    """The gradient of ``tensor``, a 0-dim one that meets others elsewhere, comes to it."""
+    hooks = getattr(tensor, "_backward_hooks", None) or {}
+    if not any(isinstance(hook, _ScalarReturns) for hook in hooks.values()):
+        _register_hook(tensor, _ScalarReturns(machine, tensor))
+
+
 class _GradientsStay:
     """Post hook of a custom function's node: refuses gradients on other devices than its inputs.
 
     ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
     """
 
-    __slots__ = ("devices", "name")
+    __slots__ = ("devices", "machine", "name")
 
-    def __init__(self, name: str, devices: tuple[torch.device, ...]) -> None:
+    def __init__(self, machine: Machine, name: str, devices: tuple[torch.device, ...]) -> None:
+        self.machine = machine
         self.name = name
         self.devices = devices
 
-    def __call__(self, gradients: tuple[Any, ...], _: Any) -> Any:
+    def __call__(self, gradients: tuple[Any, ...], _: Any) -> tuple[Any, ...]:
+        stayed = list(gradients)
         with disable_torch_function():
             for position, (gradient, device) in enumerate(
                 zip(gradients, self.devices, strict=False)
             ):
-                if gradient is None or gradient.dim() == 0 or device_of(gradient) is device:
+                if gradient is None or device_of(gradient) is device:
+                    continue
+                if gradient.dim() == 0:
+                    stayed[position] = move(self.machine, gradient, device, what="backward")
                     continue
                 sentence = (
                     f"Function {self.name} returned an invalid gradient at index {position} - "
                     f"expected device {device} but got {device_of(gradient)}"
                 )
                 refuse_gradient(sentence, self.name, gradient, device)
+        return tuple(stayed)
 
 
-def gradients_stay(result: Any, args: tuple[Any, ...], name: str) -> None:
+def gradients_stay(machine: Machine, result: Any, args: tuple[Any, ...], name: str) -> None:
     """After ``Function.apply(*args)``: its gradients have to be where ``args`` are."""
-    first = result[0] if isinstance(result, (tuple, list)) and result else result
-    node = first.grad_fn if isinstance(first, torch.Tensor) else None
+    results = [t for t in _listed(result) if isinstance(t, torch.Tensor)]
+    node = results[0].grad_fn if results else None
     if node is None or node.name() != f"{name}Backward":
         return
     devices = tuple(device_of(a) for a in args if isinstance(a, torch.Tensor))
     if any(device is not CPU for device in devices):
-        node.register_hook(_GradientsStay(node.name(), devices))
+        node.register_hook(_GradientsStay(machine, node.name(), devices))
+    if len({*devices, *map(device_of, results)}) > 1:
+        note_outputs(results)
+
+
+def _listed(result: Any) -> Iterable[Any]:
+    return result if isinstance(result, (tuple, list)) else (result,)

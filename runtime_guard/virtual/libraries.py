@@ -11,13 +11,12 @@ from typing import Any
 import torch
 
 from runtime_guard.core.patches import Patches
-from runtime_guard.core.torch_internals import disable_torch_function
+from runtime_guard.core.torch_internals import RELEASE, disable_torch_function
 from runtime_guard.virtual import attention
 from runtime_guard.virtual.machine import Machine, unsupported
 from runtime_guard.virtual.moves import device_of
 
-_RELEASE = tuple(int(part) for part in torch.__version__.partition("+")[0].split(".")[:2])
-VERSION = "13.0" if _RELEASE >= (2, 11) else "12.8"
+VERSION = "13.0" if RELEASE >= (2, 11) else "12.8"
 """What ``torch.version.cuda`` says on a virtual CUDA machine where the build has no answer: that of
 the release's build for CUDA on PyPI.  torchvision's wheel there compares it with its own."""
 CUDNN_VERSION = 91002

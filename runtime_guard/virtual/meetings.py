@@ -15,6 +15,7 @@ from runtime_guard.recording.events import Kind, hint_at
 from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import adopt_buffers
+from runtime_guard.virtual.gradient_checks import scalar_returns
 from runtime_guard.virtual.kernels import kernel_of
 from runtime_guard.virtual.process_groups import check_collective
 from runtime_guard.virtual.results import note_use, tag_results, wait
@@ -51,6 +52,10 @@ def meet(
         _refuse(plan, decision, operands, tensors)
         decision = next(i for i, o in enumerate(operands) if o.device.type != "cpu")
     device = operands[decision].device
+    if torch.is_grad_enabled():
+        for operand, tensor in zip(operands, tensors, strict=True):
+            if operand.dim == 0 and operand.device is not device and tensor.requires_grad:
+                scalar_returns(mode.machine, tensor)
     compute = func
     if plan.treatment is Treatment.OTHERWISE and device.type not in ("cpu", "meta"):
         compute = kernel_of(plan.name, func, args)

@@ -15,6 +15,7 @@ from runtime_guard.core.placement import (
     UNTAGGED,
     Move,
     Placement,
+    ThrownAway,
     intern_device,
     placement_of,
     storage_of,
@@ -33,6 +34,7 @@ from runtime_guard.core.torch_internals import (
 from runtime_guard.recording import gradients, observers
 from runtime_guard.recording.events import Kind
 from runtime_guard.recording.module_moves import moves_a_module
+from runtime_guard.virtual.gradient_nodes import note_outputs
 from runtime_guard.virtual.graphs import draw_on
 from runtime_guard.virtual.machine import Machine
 from runtime_guard.virtual.races import Watch
@@ -141,6 +143,7 @@ def move(
     watched = _arrived(machine, tensor, result, source, target, what, non_blocking)
     if result.grad_fn is not None:
         result.grad_fn.register_hook(_GradientBack(machine, source, 0))
+        note_outputs([result])
         _note_leaf(tensor, result, watched, source, target, what)
     return result
 
@@ -204,7 +207,7 @@ def _arrived(
     made = placement.made if placement is not None else None
     tag(result, Placement(target, made, site, watched))
     if watched is not None:
-        _watch_until_dead(result, watched, what)
+        _watch_until_dead(tensor, result, watched, what)
         if not landed:
             _on_its_way(watched, source)
     if Watch.current is not None:
@@ -323,11 +326,12 @@ def report_read(watched: Move, what: str) -> None:
 _watched: dict[int, weakref.ref[Any]] = {}
 
 
-def _watch_until_dead(tensor: torch.Tensor, watched: Move, what: str) -> None:
-    storage = storage_of(tensor)
-    if storage is None:
+def _watch_until_dead(tensor: torch.Tensor, result: torch.Tensor, watched: Move, what: str) -> None:
+    """Report ``result``, the copy of ``tensor``, where it dies unused."""
+    storage, source = storage_of(result), storage_of(tensor)
+    if storage is None or source is None:
         return
-    key = id(watched)
+    key, target, origin = id(watched), device_of(result), weakref.ref(source)
 
     def died(_: object) -> None:
         _watched.pop(key, None)
@@ -342,6 +346,11 @@ def _watch_until_dead(tensor: torch.Tensor, watched: Move, what: str) -> None:
             "the moved tensor died without having been used",
             stack=watched.stack,
         )
+        source: Any = origin()
+        if at_once and source is not None:
+            before = getattr(source, TAG, None) or UNTAGGED
+            note = ThrownAway(what, target, nearest(watched.stack))
+            setattr(source, TAG, before.of_source(note))
 
     _watched[key] = weakref.ref(storage, died)
 
@@ -386,6 +395,7 @@ def gradient_goes_back(
         and node.name().rpartition("::")[2] in ("CopyBackwards", "CopySlices")
     ):
         node.register_hook(_GradientBack(machine, source, 1))
+        note_outputs([written])
 
 
 def tag_fresh(tensor: torch.Tensor, device: torch.device) -> None:

@@ -20,7 +20,7 @@ from runtime_guard.core.placement import CPU, placement_of, storage_of
 from runtime_guard.core.sites import user_stack
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
-from runtime_guard.virtual.accesses import Access, Accesses, extent_of, name_of
+from runtime_guard.virtual.accesses import Access, Accesses, extent_of, in_memory, name_of
 from runtime_guard.virtual.machine import Machine
 from runtime_guard.virtual.reuse import Allocator
 
@@ -146,9 +146,10 @@ class Races:
 
     def made(self, tensor: torch.Tensor, what: str) -> None:
         """New memory was written."""
-        placement = placement_of(tensor)
-        if placement is None or placement.device.type in ("cpu", "meta"):
+        placement, part = placement_of(tensor), in_memory(tensor)
+        if placement is None or part is None or placement.device.type in ("cpu", "meta"):
             return
+        tensor = part
         stream = self.stream(placement.device)
         with self._lock:
             self._know(stream)
@@ -163,7 +164,7 @@ class Races:
 
     def announced(self, tensor: torch.Tensor, stream: Any) -> None:
         """``tensor.record_stream(stream)``"""
-        storage = storage_of(tensor)
+        storage = None if in_memory(tensor) is None else storage_of(tensor)
         if storage is not None:
             with self._lock:
                 self._allocator.announce(storage.data_ptr(), self.number_of(stream))
@@ -177,10 +178,10 @@ class Races:
 
     def accessed(self, tensor: torch.Tensor, what: str, *, writes: bool) -> None:
         """The current stream of a tensor's device reads or writes it."""
-        placement = placement_of(tensor)
-        if placement is None or not tensor.numel():
+        placement, part = placement_of(tensor), in_memory(tensor)
+        if placement is None or part is None or not part.numel():
             return
-        device = placement.device
+        device, tensor = placement.device, part
         if device.type == "cpu":
             if writes:
                 self._overwritten(tensor, what)
@@ -200,6 +201,10 @@ class Races:
 
         ``new``: the memory of ``result`` is; a buffer's is not.
         """
+        parts = in_memory(source), in_memory(result)
+        if parts[0] is None or parts[1] is None:
+            return
+        source, result = parts[0], parts[1]
         ends = [placement_of(tensor) for tensor in (source, result)]
         devices = [end.device for end in ends if end is not None and end.device.type != "cpu"]
         streams = [self.stream(device) for device in devices]

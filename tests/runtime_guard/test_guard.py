@@ -342,6 +342,23 @@ class TestProblems:
             (Kind.DISCARDED_MOVE, at + offset) for offset in (0, 1, 2, 6, 8)
         ]
 
+    def test_an_error_that_comes_of_it_says_so(self):
+        x = torch.ones(2)
+        with DeviceGuard(), pytest.raises(RuntimeError) as raised:
+            at = line() + 1
+            x.to("cuda")
+            torch.ones(2, device="cuda") * x
+        said = f"test_guard.py:{at} gave a copy on cuda:0 that was thrown away: keep"
+        assert said in str(raised.value)
+        assert "explain DEV201" in str(raised.value)
+
+    def test_an_error_about_another_tensor_does_not(self):
+        x = torch.ones(2)
+        with DeviceGuard(), pytest.raises(RuntimeError) as raised:
+            x.to("cuda")
+            torch.ones(2, device="cuda") * (x + 1)
+        assert "thrown away" not in str(raised.value)
+
     def test_a_module_that_is_thrown_away_throws_away_no_moved_tensor(self):
         with DeviceGuard() as guard:
             nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2)).cuda()

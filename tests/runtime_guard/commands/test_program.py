@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import sysconfig
 import threading
 
 import pytest
@@ -59,13 +60,26 @@ def test_an_installed_command_that_is_a_python_script(tmp_path, monkeypatch):
         parse_command(["other"])
 
 
+def test_a_command_of_the_environment_that_is_not_on_the_path(monkeypatch, tmp_path):
+    """`.venv/bin/python -m devlint run torchrun …`, in a shell that has not activated it."""
+    scripts, elsewhere = tmp_path / "bin", tmp_path / "elsewhere"
+    for folder in (scripts, elsewhere):
+        folder.mkdir()
+        (folder / "launch").write_text("#!/usr/bin/env python3\n")
+        (folder / "launch").chmod(0o755)
+    monkeypatch.setattr(sysconfig, "get_path", {"scripts": str(scripts)}.get)
+    for path in ("", str(elsewhere)):  # nor would that of another one be run with its packages
+        monkeypatch.setenv("PATH", path)
+        assert parse_command(["launch"]).target == str(scripts / "launch")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ([], "no command"),
         (["python"], "nothing to run"),
         (["python", "-X", "dev", "a.py"], "interpreter option -X"),
-        (["make", "train"], "'make' is not a Python program"),
+        (["no-such-command", "train"], "'no-such-command' was not found"),
         (["-m"], "-m needs an argument"),
     ],
 )

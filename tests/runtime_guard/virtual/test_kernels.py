@@ -16,7 +16,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel  # noqa: E402
 from runtime_guard import DeviceGuard, UnsupportedVirtually, virtual_devices  # noqa: E402
 from runtime_guard.core.torch_internals import dispatcher  # noqa: E402
 from runtime_guard.virtual import autocast  # noqa: E402
-from runtime_guard.virtual.autocast import Policy, policy_of  # noqa: E402
+from runtime_guard.virtual.autocast_policies import Policy, policy_of  # noqa: E402
 
 pytestmark = pytest.mark.skipif(torch.cuda.is_available(), reason="has a real CUDA device")
 AUTOCAST_HEADER = Path(torch.__file__).parent / "include/ATen/autocast_mode.h"
@@ -117,6 +117,22 @@ SAME = {
     "pad": lambda h: F.pad(h[None], (1, 1), mode="reflect"),
     "sum to a dtype": lambda h: h.sum(dtype=torch.float16),
 }
+ON_THE_HOST = {
+    "linear": lambda x: F.linear(x, x),
+    "conv": lambda x: F.conv1d(x[None], torch.ones(2, 4, 1)),
+    "einsum": lambda x: torch.einsum("ij,jk->ik", x, x),
+    "attention": LOWER["attention"],
+    "stack": lambda x: torch.stack([x, torch.ones(4, 4)]),
+    "cat": lambda x: torch.cat([x, x]),
+    "mse_loss": lambda x: F.mse_loss(x, x),
+    "cross_entropy": lambda x: F.cross_entropy(x, torch.zeros(4, dtype=torch.long)),
+    "fft": lambda x: torch.fft.rfft(x).real,
+    "softmax": lambda x: x.softmax(-1),
+    "sum": lambda x: x.sum(),
+    "prod": lambda x: x.prod(),
+    "layer_norm": lambda x: F.layer_norm(x, (4,)),
+    "power": lambda x: x**2,
+}
 
 
 class TestAutocast:
@@ -195,6 +211,36 @@ class TestAutocast:
             assert (x.cuda() @ x.cuda()).dtype is torch.float16
         with torch.autocast("cpu"):
             assert (x.cuda() @ x.cuda()).dtype is torch.float32
+
+    def test_the_hosts_autocast_alone_leaves_a_card_s_tensors(self, card):
+        x, layer = torch.ones(2, 2, device="cuda"), nn.Linear(2, 2).cuda()
+        with torch.autocast("cpu"):
+            assert (x @ x).dtype is layer(x).dtype is torch.float32
+            assert (x.cpu() @ x.cpu()).dtype is torch.bfloat16
+
+    def test_a_block_within_the_hosts_autocast(self):
+        x = torch.ones(2, 2)
+        with torch.autocast("cpu"):
+            with virtual_devices("cuda:1"):
+                assert ((x @ x).dtype, (x.cuda() @ x.cuda()).dtype) == (
+                    torch.bfloat16,
+                    torch.float32,
+                )
+            assert (x @ x).dtype is torch.bfloat16
+
+    @pytest.mark.parametrize("name", sorted(ON_THE_HOST))
+    @pytest.mark.parametrize("kernel", ["of PyTorch", "of ours"])
+    def test_the_hosts_autocast_does_what_it_does_outside(self, name, kernel, monkeypatch):
+        """``torch.library.get_kernel`` is new in torch 2.9: before, we cast by the host's lists."""
+        if kernel == "of ours":
+            monkeypatch.setattr(autocast.dispatcher, "kernel", staticmethod(lambda *_: None))
+        x, half = torch.rand(4, 4), torch.rand(4, 4).bfloat16()
+        with torch.autocast("cpu"):
+            expected = [ON_THE_HOST[name](tensor) for tensor in (x, half)]
+        with virtual_devices("cuda:1"), torch.autocast("cpu"):
+            found = [ON_THE_HOST[name](tensor) for tensor in (x, half)]
+        assert [t.dtype for t in found] == [t.dtype for t in expected]
+        assert all(map(torch.equal, found, expected))
 
     def test_switched_off_inside(self, card):
         x = torch.ones(2, 2, device="cuda")
@@ -321,6 +367,11 @@ class TestAttentionBackends:
         with sdpa_kernel(SDPBackend.EFFICIENT_ATTENTION):
             F.scaled_dot_product_attention(q, q, q)
             assert not torch.backends.cuda.math_sdp_enabled()
+
+    def test_an_operand_elsewhere_is_refused_in_the_words_of_a_kernel_of_cuda(self, card):
+        x = torch.ones(1, 1, 4, 8, device="cuda")
+        with pytest.raises(RuntimeError, match="wrapper_CUDA___scaled_dot_product_efficient_atten"):
+            F.scaled_dot_product_attention(x, x, x.cpu())
 
 
 def encoder():

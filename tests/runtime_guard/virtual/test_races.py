@@ -462,3 +462,54 @@ def test_a_guard_that_did_not_ask_looks_for_none():
 def test_real_devices_have_pytorchs_own_checker():
     with pytest.raises(ValueError, match="TORCH_CUDA_SANITIZER"), DeviceGuard(on_race="record"):
         pass
+
+
+class TestTensorsWithoutMemoryOfTheirOwn:
+    """What wraps others is asked for what it wraps; the zeros of forward mode have no memory."""
+
+    @pytest.mark.parametrize(
+        "program",
+        [
+            lambda x: torch.func.jvp(torch.sin, (x,), (x,)),
+            lambda x: torch.func.hessian(lambda y: y.pow(3).sum())(x),
+            lambda x: torch.func.linearize(torch.sin, x)[1](x),
+            lambda x: torch.func.vmap(
+                lambda y: y + torch.randn(3, device="cuda"), randomness="different"
+            )(x),
+            lambda x: torch.func.vmap(torch.func.grad(lambda y: y.clamp(0, 1).sum()))(x),
+            lambda x: (x.to_sparse() @ x).sum(),
+            lambda x: torch.sparse_coo_tensor([[0, 1]], [1.0, 2.0], device="cuda").coalesce() * 2,
+            lambda x: torch.sparse.mm(x.to_sparse_csr(), x),
+            lambda x: torch.nested.nested_tensor([x[0], x[1, :2]], layout=torch.jagged) * 2,
+            lambda x: x.to_sparse().cpu().to("cuda", non_blocking=True).to_dense(),
+        ],
+        ids=[
+            "jvp",
+            "hessian",
+            "linearize",
+            "vmap",
+            "grad",
+            "sparse",
+            "coo",
+            "csr",
+            "nested",
+            "copied",
+        ],
+    )
+    @pytest.mark.filterwarnings("ignore::UserWarning")
+    def test_they_run(self, guard, program):
+        program(torch.rand(3, 3, device="cuda"))
+        assert races(guard) == []
+
+    def test_a_race_within_a_transform(self, guard):
+        x = torch.ones(2, 4, device="cuda")
+        with torch.cuda.stream(torch.cuda.Stream()):
+            torch.func.vmap(torch.sin)(x)
+        (detail,) = races(guard)
+        assert detail.startswith("read by `sin` on stream")
+
+    def test_a_race_for_the_values_of_a_sparse_tensor(self, guard):
+        x = torch.eye(2, device="cuda").to_sparse()
+        with torch.cuda.stream(torch.cuda.Stream()):
+            x * 2
+        assert any("without waiting for what was written" in detail for detail in races(guard))
