@@ -8,6 +8,7 @@ from hypothesis import given as forall
 from hypothesis import settings
 from hypothesis import strategies as st
 
+from devlint.findings import Confidence
 from devlint.inference.domain.placement import CPU, CUDA, Device, Variable, VariableKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import alternatives, join
@@ -188,10 +189,13 @@ def test_inlining_a_temporary_changes_nothing(before, target, source, after):
 @settings(max_examples=15)
 @forall(suites, st.tuples(places_of, places_of))
 def test_a_helper_makes_the_same_claim_at_its_call(before, operands):
-    """`left + right` in a function of its own: it is claimed where the function is called."""
+    """`left + right` in a function of its own: it is claimed where the function is called, if it is
+    claimed at all. A call tells of one of the places that a value may have, so that what is no more
+    than possible need not be."""
     left, right = operands
     start = "def helper(left, right):\n    return left + right\n" + KEPT_START
     lines = "\n".join(before) + "\n"
     whole = given(start + lines + f"{left} + {right}\n").meetings
     called = given(start + lines + f"helper({left}, {right})\n").meetings
-    assert len(whole) == len(called)
+    assert whole or not called
+    assert called or all(each.confidence is Confidence.POSSIBLE for each in whole)

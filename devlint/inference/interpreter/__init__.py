@@ -11,6 +11,7 @@ Its modules:
     subscripts, tensor_indices, item_assignments: what is picked, and put, under an index
     calls, construction, external_calls, unknown_calls: calls
     parameters, definitions: the functions and lambdas that are defined
+    annotations: what a type says of a value that is handed in
     constructed_parts: the class of what the constructions of a file hand in
     class_bodies, class_attributes: classes, and their attributes through all methods
     module_classes: which classes are modules

@@ -24,5 +24,6 @@ Its modules:
     parallel: wrappers for several cards
     constructors, wrappers, iterables, python_functions, container_methods: those of other
     libraries, and Python's own
+    other_frameworks: what TensorFlow and its like make
     generators: random numbers and where they are drawn
 """
