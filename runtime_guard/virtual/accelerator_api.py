@@ -18,6 +18,7 @@ from runtime_guard.virtual.device_properties import device_name, properties
 from runtime_guard.virtual.generators import state_on_host, virtual_generator
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually, unsupported
 from runtime_guard.virtual.memory_figures import memory_api
+from runtime_guard.virtual.stand_ins import nothing, zero
 from runtime_guard.virtual.streams import (
     StreamContext,
     VirtualEvent,
@@ -67,14 +68,6 @@ def check_error(result: int) -> None:
         )
 
 
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
-
-
-def _zero(*_: Any, **__: Any) -> int:
-    return 0
-
-
 Index = Callable[..., int]
 """The index of a device that a call names, checked."""
 
@@ -95,9 +88,9 @@ def module_api(machine: Machine, kind: str, module: Any) -> dict[str, Any]:
         **_random_numbers(machine, kind),
         **memory_api(machine, kind),
         "memory_snapshot": lambda *_, **__: [],
-        "reset_accumulated_memory_stats": _nothing,
-        "empty_cache": _nothing,
-        "ipc_collect": _nothing,
+        "reset_accumulated_memory_stats": nothing(),
+        "empty_cache": nothing(),
+        "ipc_collect": nothing(),
         "get_allocator_backend": lambda: "native",
     }
     for name in UNSUPPORTED:
@@ -127,7 +120,7 @@ def _state(machine: Machine, kind: str) -> dict[str, Any]:
         "is_initialized": machine.is_initialized,
         "init": lambda: machine.touch(kind),
         "_lazy_init": lazy_init,
-        "_lazy_call": _nothing,
+        "_lazy_call": nothing(),
         "_is_in_bad_fork": machine.is_in_bad_fork,
         "device_count": lambda: machine.counts[kind],
         "_device_count_nvml": lambda: machine.counts[kind],
@@ -191,7 +184,7 @@ def _facts(machine: Machine, kind: str) -> dict[str, Any]:
         "is_tf32_supported": lambda: profile.capability >= (8, 0),
         "get_arch_list": lambda: ["sm_{}{}".format(*profile.capability)],
         "get_gencode_flags": lambda: "",
-        "utilization": _zero,
+        "utilization": zero(),
     }
 
 
@@ -242,10 +235,10 @@ def _random_numbers(machine: Machine, kind: str) -> dict[str, Any]:
             torch.set_rng_state(state)
 
     return {
-        "manual_seed": _nothing,
-        "manual_seed_all": _nothing,
-        "seed": _nothing,
-        "seed_all": _nothing,
+        "manual_seed": nothing(),
+        "manual_seed_all": nothing(),
+        "seed": nothing(),
+        "seed_all": nothing(),
         "initial_seed": torch.initial_seed,
         "get_rng_state": get_rng_state,
         "set_rng_state": set_rng_state,
@@ -268,12 +261,12 @@ def mps_api(machine: Machine) -> dict[str, Any]:
     return {
         "device_count": lambda: 1,
         "synchronize": lambda: synchronized("torch.mps.synchronize"),
-        "empty_cache": _nothing,
-        "manual_seed": _nothing,
-        "seed": _nothing,
+        "empty_cache": nothing(),
+        "manual_seed": nothing(),
+        "seed": nothing(),
         "get_rng_state": lambda device="mps": torch.get_rng_state(),
         "set_rng_state": set_rng_state,
-        "set_per_process_memory_fraction": _nothing,
+        "set_per_process_memory_fraction": nothing(),
         "current_allocated_memory": memory["memory_allocated"],
         "driver_allocated_memory": memory["memory_reserved"],
         "recommended_max_memory": lambda: machine.profiles["mps"].memory,
@@ -318,11 +311,11 @@ def accelerator_api(machine: Machine) -> dict[str, Any]:
         "set_stream": set_stream,
         "synchronize": lambda device=None: synchronized("torch.accelerator.synchronize"),
         "get_device_capability": lambda device=None: {"supported_dtypes": _dtypes(kind)},
-        "empty_cache": _nothing,
-        "empty_host_cache": _nothing,
+        "empty_cache": nothing(),
+        "empty_host_cache": nothing(),
         "Graph": NoGraph,
         **memory_api(machine, kind),
-        "reset_accumulated_memory_stats": _nothing,
+        "reset_accumulated_memory_stats": nothing(),
     }
     return {name: value for name, value in api.items() if hasattr(torch.accelerator, name)}
 

@@ -15,6 +15,7 @@ from runtime_guard.core.torch_internals import RELEASE, disable_torch_function
 from runtime_guard.virtual import attention
 from runtime_guard.virtual.machine import Machine, unsupported
 from runtime_guard.virtual.moves import device_of
+from runtime_guard.virtual.stand_ins import nothing, zero
 
 VERSION = "13.0" if RELEASE >= (2, 11) else "12.8"
 """What ``torch.version.cuda`` says on a virtual CUDA machine where the build has no answer: that of
@@ -42,18 +43,10 @@ def patch_libraries(patches: Patches, machine: Machine) -> None:
     _patch_plans(patches, machine.counts["cuda"])
     patches.update(torch.cuda.nvtx, _nvtx())
     for name in ("start", "stop"):
-        patches.set(torch.cuda.profiler, name, _nothing)
+        patches.set(torch.cuda.profiler, name, nothing())
     for dummy in _dummies():
         what = f"torch._C.{dummy.__name__}"
         patches.set(dummy, "__new__", unsupported(what, "there is no device behind it"))
-
-
-def _nothing(*_: Any, **__: Any) -> None:
-    return None
-
-
-def _zero(*_: Any, **__: Any) -> int:
-    return 0
 
 
 def _is_acceptable(tensor: torch.Tensor) -> bool:
@@ -70,20 +63,20 @@ def _patch_plans(patches: Patches, count: int) -> None:
     cuda: Any = torch.backends.cuda
     patches.set(cuda, "cufft_plan_cache", cuda.cuFFTPlanCacheManager())
     cache = vars(cuda.cuFFTPlanCache)
-    patches.set(cache["size"], "getter", _zero)
+    patches.set(cache["size"], "getter", zero())
     patches.set(cache["max_size"], "getter", at_most.__getitem__)
     patches.set(cache["max_size"], "setter", at_most.__setitem__)
-    patches.set(torch, "_cufft_clear_plan_cache", _nothing)
+    patches.set(torch, "_cufft_clear_plan_cache", nothing())
 
 
 def _nvtx() -> dict[str, Any]:
     """``torch.cuda.nvtx`` with nobody listening."""
     return {
-        "range_push": _zero,
-        "range_pop": _zero,
-        "range_start": _zero,
-        "range_end": _nothing,
-        "mark": _nothing,
+        "range_push": zero(),
+        "range_pop": zero(),
+        "range_start": zero(),
+        "range_end": nothing(),
+        "mark": nothing(),
     }
 
 

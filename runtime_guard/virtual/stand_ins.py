@@ -8,7 +8,7 @@ went elsewhere (into a class, into a default) go on to work; originals there sta
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Set
+from collections.abc import Callable, Iterable, Set
 from types import BuiltinFunctionType, FunctionType, ModuleType
 from typing import Any
 
@@ -88,3 +88,22 @@ def _of_one(replacements: list[Replacement], attribute: str, side: str) -> Any:
     if len({id(getattr(r, side)) for r in replacements}) > 1:
         replacements = [r for r in replacements if r.name == attribute]
     return getattr(replacements[0], side) if replacements else None
+
+
+def nothing() -> Callable[..., None]:
+    """A function that does nothing: one of its own for each name that it stands in for, since
+    ``torch._dynamo`` has its rules by function."""
+
+    def stand_in(*_: Any, **__: Any) -> None:
+        return None
+
+    return stand_in
+
+
+def zero() -> Callable[..., int]:
+    """The same, of a function that returns 0."""
+
+    def stand_in(*_: Any, **__: Any) -> int:
+        return 0
+
+    return stand_in

@@ -132,3 +132,15 @@ def test_a_module_may_take_originals_between_two_blocks(monkeypatch):
     with virtual_devices("cuda:1"):
         assert module.available()
     assert module.available is torch.cuda.is_available
+
+
+def test_the_rules_of_dynamo_tell_all_stand_ins_apart():
+    """``torch._dynamo`` has a rule for each function, and refuses one function with two of them."""
+    from torch._dynamo.trace_rules import get_torch_obj_rule_map
+
+    get_torch_obj_rule_map.cache_clear()
+    try:
+        with virtual_devices("cuda:2"):
+            assert get_torch_obj_rule_map()
+    finally:
+        get_torch_obj_rule_map.cache_clear()
