@@ -53,6 +53,8 @@ def test_without_an_input_it_is_that_of_the_parameters():
         "    def __getattr__(self, name): return getattr(self.inner, name)\n",
         "    def __init__(self, **rest): self.__dict__.update(rest)\n",
         "    def __init__(self, rest): vars(self).update(rest)\n",
+        "    def __init__(self, rest): rest.give(self.register_buffer)\n",
+        "    def __init__(self, rest): rest.give(partial(setattr, self))\n",
         "    def place(self, where): (self.device, self.index) = where\n",
         '    def place(self, where): self.register_buffer("device", where)\n',
         "    def place(self, names):\n        for self.device in names: ...\n",

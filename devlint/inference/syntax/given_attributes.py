@@ -49,7 +49,7 @@ def given_attributes(node: cst.ClassDef) -> GivenAttributes:
         if isinstance(current, cst.SimpleString):
             names.add(current.raw_value)
         elif isinstance(current, cst.Call):
-            is_open = is_open or _writes_by_name(current)
+            is_open = is_open or _writes_by_name(current) or _hands_on_writing(current)
         elif isinstance(current, cst.Attribute):
             is_open = is_open or current.attr.value == "__dict__"
         for target in _targets(current):
@@ -70,6 +70,15 @@ def _writes_by_name(call: cst.Call) -> bool:
     if called not in ("setattr", "__setattr__", "vars"):
         return False
     return not any(isinstance(argument.value, cst.SimpleString) for argument in call.args)
+
+
+_WRITERS = frozenset({"setattr", "register_buffer", "register_parameter", "add_module"})
+
+
+def _hands_on_writing(call: cst.Call) -> bool:
+    """`split(self.register_buffer, rows)`, `partial(setattr, self)`: whoever gets that may give the
+    object any attribute."""
+    return any(dotted(each.value).rpartition(".")[2] in _WRITERS for each in call.args)
 
 
 def _targets(node: cst.CSTNode) -> list[cst.CSTNode]:
