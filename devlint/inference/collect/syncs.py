@@ -261,8 +261,7 @@ def read_by_host(frame: Frame, event: HostReads | HostDemanded) -> None:
         # What is an array now and then is handed to NumPy where it is one.
         may_be_array = sink != ".numpy()" and any(type(v) is Host and v.array for v in beside)
         if len(alternatives(value)) > 1:
-            message = f"`{shorten(value_node)}` is as this one of its branches leaves it"
-            assumed.append(branch_taken(frame, value_node, tensor, message))
+            assumed.append(branch_taken(frame, value_node, tensor))
         chosen = frame.control.choosing or may_be_array
         if chosen:
             message = f"`{shorten(value_node)}` is a tensor here, and no array"

@@ -136,23 +136,16 @@ def _without_wrappers(
     """A type behind its other names, its quotes, and `Optional`, with the frame to read it in."""
     if depth == 0:
         return frame, node
+    alias = contracts.alias_of(frame, node)
+    if alias is not None:
+        return _without_wrappers(alias.frame, alias.node, depth - 1)
     inner: cst.BaseExpression | None = None
     if isinstance(node, cst.SimpleString):
         inner = contracts.quoted_type(frame, node)
-    elif isinstance(node, cst.BinaryOperation):
-        sides = [each for each in (node.left, node.right) if dotted(each) != "None"]
-        inner = sides[0] if len(sides) == 1 else None
-    elif isinstance(node, cst.Subscript):
-        name, parts = _plain_name(node.value), _parts(node)
-        if name == "Union":
-            parts = [each for each in parts if dotted(each) != "None"]
-            inner = parts[0] if len(parts) == 1 else None
-        elif name in _TRANSPARENT and parts:
-            inner = parts[0]
-    elif dotted(node):
-        alias = contracts.alias_of(frame, node)
-        if alias is not None:
-            return _without_wrappers(alias.frame, alias.node, depth - 1)
+    elif isinstance(node, cst.Subscript) and _plain_name(node.value) in _TRANSPARENT:
+        inner = next(iter(_parts(node)), None)
+    elif (choices := _choices(node)) and choices != [node]:
+        inner = choices[0] if len(choices) == 1 else None
     return (frame, node) if inner is None else _without_wrappers(frame, inner, depth - 1)
 
 

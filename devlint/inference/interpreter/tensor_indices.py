@@ -24,7 +24,6 @@ from devlint.inference.program import options
 from devlint.inference.program.assumption_sites import branch_taken, of_receiver
 from devlint.inference.program.events import HiddenCopyNote, PlaceSettled
 from devlint.inference.program.frames import Frame
-from devlint.inference.syntax.text import shorten
 
 Indices = list[tuple[Value, cst.CSTNode]]
 """The values of indices, each with its expression."""
@@ -112,8 +111,7 @@ def check_index(
     if found is not None:
         sides = (base, node.value), (index, expression)
         if len(of_receiver(frame, base)) > 1:
-            message = f"`{shorten(node.value)}` is as this one of its branches leaves it"
-            found = (*found, branch_taken(frame, node.value, base, message))
+            found = (*found, branch_taken(frame, node.value, base))
         note(frame, node, MeetingKind.INDEX, "index", *sides, found)
 
 

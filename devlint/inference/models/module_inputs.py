@@ -169,8 +169,7 @@ def check_inputs(
                 message = f"`{shorten(module)}` is on an accelerator when it gets here"
                 assumed.append(at(frame, K.GIVEN_MODULE_IS_ACCELERATED, node, message))
             if not (_is_settled(value, tensor, inputs) or stands_in(frame, tensor, inputs)):
-                message = f"`{shorten(argument)}` is as this one of its branches leaves it"
-                assumed.append(branch_taken(frame, argument, tensor, message))
+                assumed.append(branch_taken(frame, argument, tensor))
             if not tensor.is_sure:
                 if not is_known and is_open_batch(tensor):
                     message = f"`{shorten(argument)}` is a tensor"

@@ -37,12 +37,12 @@ def of_code(frame: Frame, kind: AssumptionKind, message: str) -> Assumption:
     return Assumption(kind, frame.site(named), message)
 
 
-def branch_taken(frame: Frame, node: cst.CSTNode, tensor: Tensor, message: str) -> Assumption:
-    """The assumption that a value is what one of several branches left."""
+def branch_taken(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Assumption:
+    """The assumption that a value, as it is written, is what one of several branches left."""
     steps = tensor.origin.chain() if tensor.origin is not None else ()
     is_kept = frame.in_module and any(step.kind is StepKind.ATTRIBUTE for step in steps)
     kind = AssumptionKind.KEPT_VALUE_IS_OF_BRANCH if is_kept else AssumptionKind.BRANCH_TAKEN
-    return at(frame, kind, node, message)
+    return at(frame, kind, node, f"`{shorten(node)}` is as this one of its branches leaves it")
 
 
 def of_receiver(frame: Frame, tensor: Tensor) -> list[Tensor]:

@@ -313,8 +313,7 @@ def _tell(
     sides = [(a, _argument(left, binding, node)), (b, _argument(right, binding, node))]
     for kept, argument in sides:
         if kept.place == CPU and is_of_state(kept.when):
-            message = f"`{shorten(argument)}` is as this one of its branches leaves it"
-            assumed.append(branch_taken(frame, argument, kept, message))
+            assumed.append(branch_taken(frame, argument, kept))
     in_order = kind in (MeetingKind.CONTRACT, MeetingKind.INDEX)
     if not in_order and authority(a) > authority(b):
         a, b, sides = b, a, sides[::-1]

@@ -1,7 +1,9 @@
 """Endings: calls that don't return, and statements behind which nothing of a block runs.
 
-if not torch.cuda.is_available():
-    pytest.skip("needs a card")  # what stands behind the `if` runs with a card
+    if not torch.cuda.is_available():
+        pytest.skip("needs a card")
+
+What stands behind the `if` runs with a card.
 """
 
 from __future__ import annotations

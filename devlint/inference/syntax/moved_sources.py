@@ -1,8 +1,10 @@
 """Sources of moves: a move says where its source is not.
 
-for batch in rows:
-    out = net(batch["x"].to(device))
-    draw(batch["x"])                # on the host: why else move it
+    for batch in rows:
+        out = net(batch["x"].to(device))
+        draw(batch["x"])
+
+What is drawn is on the host: why else would it be moved?
 """
 
 from __future__ import annotations

@@ -142,8 +142,7 @@ def _assumed(
         own = of_receiver(frame, tensor) or own
     several = odd.number != MIXED and len(own) > 1 and not stands_in(frame, tensor, own)
     if several or (odd.number == MIXED and is_of_state(tensor.when)):  # one branch only
-        message = f"`{said}` is as this one of its branches leaves it"
-        assumed.append(branch_taken(frame, odd.node, tensor, message))
+        assumed.append(branch_taken(frame, odd.node, tensor))
     if operation.indirect and (several or tensor.traits & anchor.tensor.traits & INDIRECT):
         message = "these guesses hold together"
         assumed.append(at(frame, AssumptionKind.GUESSES_HOLD_TOGETHER, node, message))
