@@ -60,6 +60,8 @@ class Call:
         method's own tensor is `self`.
     reads_host: it reads the memory of every tensor it gets on the host, and raises for a tensor on
         an accelerator (NumPy, PIL, matplotlib).
+    keeps: containers whose contents such a function leaves unread and keeps as objects: "mapping"
+        (NumPy makes one object of a dict), "sequence" (a column of tensors is one of objects).
     instance: the dotted name of the class that the result is an instance of, where that is known.
     instances: the same of each of several results, in their order (`plt.subplots`).
     moves: it returns its arguments (modules, optimizers, loaders, tensors), one or as a tuple of as
@@ -90,6 +92,7 @@ class Call:
     random: bool = False
     zero_dim: frozenset[str] = frozenset()
     reads_host: bool = False
+    keeps: frozenset[str] = frozenset()
     instance: str = ""
     instances: tuple[str, ...] = ()
     sync_unless: frozenset[str] = frozenset()

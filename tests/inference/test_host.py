@@ -80,11 +80,15 @@ def test_a_forced_array_of_what_is_perhaps_no_tensor_is_a_copy_too(force, reads)
         ("pd.DataFrame(rows)", 0),
         ("pd.DataFrame([measured(3), measured(4)])", 0),
         ("pd.DataFrame(measured(3)['error'])", 1),
-        ("pd.DataFrame([measured(3)['error']])", 1),
+        ("pd.DataFrame([measured(3)['error']])", 0),
+        ("pd.DataFrame(list(zip([2, 3], [measured(3)['error'], measured(4)['error']])))", 0),
         ("pd.DataFrame({'error': measured(3)['error']})", 1),
+        ("pd.DataFrame({'error': [measured(3)['error']]})", 0),
+        ("pd.DataFrame({'n': [3], 'error': measured(3)['error']})", 1),
+        ("pd.Series(measured(3)['error'])", 1),
     ],
 )
-def test_a_table_of_records_keeps_their_values_as_they_are(table, reads):
+def test_a_table_reads_a_column_and_keeps_what_stands_in_rows_and_lists(table, reads):
     code = f"""
     import pandas as pd
 

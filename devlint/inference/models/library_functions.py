@@ -50,7 +50,7 @@ def apply_call(
 ) -> Value:
     """What a known function makes of its arguments; `receiver`: a method's own object."""
     if known.reads_host:
-        return _array(frame, node, name, arguments)
+        return _array(frame, node, name, known, arguments)
     if known.moves:
         return _carried(frame, node, known, arguments)
     show_numbers(frame, node, known, arguments)
@@ -99,7 +99,7 @@ def _numbers(value: Value, node: cst.CSTNode) -> list[tuple[Tensor, cst.CSTNode]
     return found if all(part.traits & (SCALAR | MAYBE_SCALAR) for part, _ in found) else []
 
 
-def _array(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Value:
+def _array(frame: Frame, node: cst.Call, name: str, known: Call, arguments: Arguments) -> Value:
     """A function that reads its arguments on the host, and mostly makes an array of them."""
     is_numpy = name.startswith("numpy.") and name.rpartition(".")[2] not in NUMPY_DELEGATES
     size = arguments.node(0, _SIZES[name]) if name in _SIZES else None
@@ -109,15 +109,31 @@ def _array(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -> Val
         numbers = _numbers(value, argument) if argument is size else []
         for number in numbers:
             frame.emit(NumberTaken(node, f"{shorten(node.func)}()", *number))
-        if numbers or (type(value) is Mapping and name.startswith("numpy.")):
-            continue  # of a dict NumPy makes one object, which keeps what is in it
-        frame.emit(HostReads(node, shorten(node.func), value, argument))
+        read = None if numbers else _read_part(value, known.keeps)
+        if read is None:
+            continue
+        frame.emit(HostReads(node, shorten(node.func), read, argument))
         if is_numpy:
-            frame.emit(ArrayTaken(node, shorten(node.func), value, argument))
+            frame.emit(ArrayTaken(node, shorten(node.func), read, argument))
     data = arguments.positional[0][0] if arguments.positional else None
     if name in ("numpy.array", "numpy.asarray") and data is not None and is_number(data):
         return data
     return ARRAY
+
+
+def _read_part(value: Value, keeps: frozenset[str]) -> Value | None:
+    """The part of an argument whose memory is read: not what stands in containers that the function
+    keeps as objects. Of `DataFrame({"loss": loss, "x": [x]})` that is `loss`."""
+    if type(value) is Sequence:
+        return None if "sequence" in keeps else value
+    if type(value) is not Mapping:
+        return value
+    if "mapping" in keeps:
+        return None
+    columns = {name: _read_part(column, keeps) for name, column in value.entries.items()}
+    read = {name: column for name, column in columns.items() if column is not None}
+    others = None if value.element is None else _read_part(value.element, keeps)
+    return Mapping(read, others) if read or others is not None else None
 
 
 def _read_on_host(frame: Frame, node: cst.Call, known: Call, arguments: Arguments) -> None:
