@@ -127,21 +127,36 @@ def read(frame: Frame, tensor: Tensor) -> Given | None:
 def parameter_given(function: Function, place: Variable, of_local: bool = False) -> Given | None:
     """A parameter of a function, by the variable that stands for its device. Of a function that
     only the one around it calls all calls are in sight, and are looked at by themselves."""
+    if function.is_local and not of_local:
+        return None
+    return _of_function(function, place.name)
+
+
+def default_device(function: Function | None) -> Given | None:
+    """The default device of a function, which a caller may have chosen:
+    `with torch.device("cuda"): net.set_up(3)`."""
+    if function is None or function.is_local:
+        return None
+    found = _of_function(function, "")
+    return None if found is None else replace(found, made=True)
+
+
+def _of_function(function: Function, parameter: str) -> Given | None:
     names = function.positional
-    if function.name == "<lambda>" or (function.is_local and not of_local):
+    if function.name == "<lambda>":
         return None
     called = function.name
     mentioned = called
     if function.info is not None and called.startswith("__") and called.endswith("__"):
         called, mentioned = f"{function.info.name}.{called}", function.info.name
-    index = names.index(place.name) if place.name in names else -1
+    index = names.index(parameter) if parameter in names else -1
     public = not function.name.startswith("_") or _is_called_object(function)
     serves = public and not function.unit.is_script
     return Given(
         function.key,
         called,
         mentioned,
-        place.name,
+        parameter,
         index,
         serves=serves,
         overrides=_overrides(function),

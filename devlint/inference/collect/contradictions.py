@@ -118,7 +118,8 @@ def _given(frame: Frame, draft: MeetingDraft) -> Given | None:
         return None
     made = any(tensor.traits & DEFAULT for tensor in (draft.left, draft.right))
     found = call_contexts.given(frame, draft.right, draft.left, meets=True, made=made)
-    return found or module_homes.own_home(frame, draft.left, draft.right)
+    found = found or module_homes.own_home(frame, draft.left, draft.right)
+    return found or (call_contexts.default_device(frame.function) if made else None)
 
 
 def _decide(frame: Frame, meetings: Meetings) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.findings import Confidence
+from devlint.inference.call_contexts import Given
+from devlint.inference.collect import call_contexts
 from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.explanation import operand
 from devlint.inference.collect.switched_attributes import switch_of
@@ -14,7 +16,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Site, StepKind
-from devlint.inference.domain.tensors import GRAD, KEPT, MAYBE_SCALAR, PARAMETER, Tensor
+from devlint.inference.domain.tensors import DEFAULT, GRAD, KEPT, MAYBE_SCALAR, PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import Meeting, MeetingKind, PlainAttribute
 from devlint.inference.interpreter.kept_tensors import keep_note
@@ -30,7 +32,7 @@ from devlint.inference.program import usage
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.attribute_notes import AttributeNote
 from devlint.inference.program.constructors import is_called_by_constructor
-from devlint.inference.program.declarations import ClassInfo, classes_of
+from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.events import KeptMeets
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
@@ -75,7 +77,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 or info.unit.exports_on_host
                 or (info.unit.is_test and not note.of_modules),
                 method=note.method,
-                given=note.given,
+                given=note.given or _default_device(note, method),
                 was_given=note.was_given,
                 one_of_several=note.one_of_several,
                 only_compared=overwritten and _is_only_compared(info, note.name),
@@ -87,6 +89,12 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 and not is_called_by_constructor(info, note.method),
             )
         )
+
+
+def _default_device(note: AttributeNote, method: Function | None) -> Given | None:
+    """The default device of the method in which the attribute was made, where it is on that."""
+    is_made = not note.of_modules and note.tensor.traits & DEFAULT
+    return call_contexts.default_device(method) if is_made else None
 
 
 _FILLING = (".append(", ".extend(", ".insert(", " +=")
