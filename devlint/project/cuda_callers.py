@@ -17,8 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from devlint.project.import_graph import text_of
+from devlint.project.origins import means_its_own
 from devlint.project.programs import Programs, is_script, offers_host, without_comments
-from devlint.project.uses import FILES, means_its_own, uses_in
+from devlint.project.uses import FILES, uses_in
 
 MOST = 40  # functions on the way from one to the programs
 _DEMANDS = re.compile(

@@ -14,7 +14,7 @@ from devlint.project.attributes import Attributes
 from devlint.project.naming import Naming
 from devlint.project.programs import offers_host, without_comments
 from devlint.project.reachability import Reaching
-from devlint.project.uses import RUN, TEST, lines_with, means_its_own, texts_of, uses_in
+from devlint.project.uses import RUN, TEST, lines_with, texts_of
 
 # A class of rows, and a move in it: `class Faces(Dataset):` … `return image.cuda()`.
 _ROWS = re.compile(rb"^class \w+\([^)\n]*[Dd]ata_?[Ss]et.*\n", re.M)
@@ -150,7 +150,7 @@ class Mentions:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._known: dict[str, frozenset[Path]] = {}  # by name: one or two files that have it
+        self._known: dict[tuple[str, Path], bool] = {}
 
     def look_through(self) -> None:
         """Look through the files now, rather than when something is asked of them."""
@@ -160,12 +160,14 @@ class Mentions:
             self.is_for_cuda  # noqa: B018  # it is kept
 
     def elsewhere(self, name: str, file: Path) -> bool:
-        """Whether another file than this names it, in code, configuration or documentation."""
+        """Whether another file than this names it, in code, configuration or documentation, and may
+        mean what this one defines."""
         if not self._texts:
             return True
-        if name not in self._known:
-            self._known[name] = frozenset(self._using(name))
-        return bool(self._known[name] - {file})
+        key = name, file
+        if key not in self._known:
+            self._known[key] = any(True for _ in self._using(name, file))
+        return self._known[key]
 
     def reaches(self, name: str, file: Path) -> bool:
         """Whether something that may run uses what a file defines. Where there is too much to look
@@ -277,24 +279,12 @@ class Mentions:
     def _naming(self) -> Naming:
         return Naming(self._texts)
 
-    def _using(self, name: str) -> Iterator[Path]:
-        """The first two files that use it: one of them is another than the one asked for."""
+    def _using(self, name: str, file: Path) -> Iterator[Path]:
+        """The other files that use a name which this one defines."""
         literal = name.encode()
         files = self._naming.files(literal) if len(self._known) > FEW else None
-        found = 0
-        for file in self._texts if files is None else files:
-            text = self._texts[file]
-            if literal not in text:
+        for other in self._texts if files is None else files:
+            if other == file or literal not in self._texts[other]:
                 continue
-            if _uses(file.relative_to(self.root), text, literal, not self.is_application):
-                yield file
-                found += 1
-                if found == 2:
-                    return
-
-
-def _uses(file: Path, text: bytes, name: bytes, is_installed: bool) -> bool:
-    """Whether a file uses a name that another one defines."""
-    if file.suffix == ".py" and means_its_own(text, name):
-        return False
-    return next(uses_in(file, text, name, is_installed), None) is not None
+            if any(True for _ in self._reaching.uses(file, literal, other)):
+                yield other

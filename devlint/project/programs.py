@@ -16,8 +16,9 @@ from functools import cached_property
 from pathlib import Path
 
 from devlint.project.import_graph import ImportGraph, Modules
+from devlint.project.origins import means_its_own
 from devlint.project.source import SourceError, read
-from devlint.project.uses import lines_with, means_its_own, uses_in
+from devlint.project.uses import lines_with, uses_in
 
 # What makes tensors elsewhere than on the host, where nobody says where.
 SETS_DEFAULT = re.compile(

@@ -21,7 +21,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from devlint.project.naming import Naming
-from devlint.project.uses import RUN, TEST, Origins, lines_with, means_its_own, uses_in
+from devlint.project.origins import Origins, means_its_own
+from devlint.project.uses import RUN, TEST, lines_with, uses_in
 
 MOST = 40  # definitions that are looked at, on the ways to one
 
@@ -168,17 +169,21 @@ class Reaching:
     def _using(self, file: Path, name: str) -> Iterator[Place | None]:
         literal = name.encode()
         for other in self._naming.files(literal) or ():
-            text = self._texts[other]
-            if other != file and other.suffix == ".py" and self._means_another(text, literal, file):
-                continue
-            for at in uses_in(self._named[other], text, literal, self._is_installed):
+            for at in self.uses(file, literal, other):
+                text = self._texts[other]
                 user, ahead = self._around(other, at), text[max(at - 80, 0) : at]
                 if (other, user) != (file, name) and _DEFINING.search(ahead) is None:
                     is_quoted = _QUOTED.search(ahead) is not None
                     yield (other, user) if user and not is_quoted else None
 
-    def _means_another(self, text: bytes, name: bytes, file: Path) -> bool:
-        return means_its_own(text, name) or self._origins.are_others(text, name, file)
+    def uses(self, file: Path, name: bytes, user: Path) -> Iterator[int]:
+        """Where a file uses a name, if it may mean what another one, or itself, defines."""
+        text = self._texts[user]
+        if user != file and user.suffix == ".py" and means_its_own(text, name):
+            return
+        for at in uses_in(self._named[user], text, name, self._is_installed):
+            if user == file or self._origins.may_mean(user, at, name, file):
+                yield at
 
     def _around(self, file: Path, at: int) -> str:
         """The definition around a place in a file."""

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -28,7 +27,7 @@ FILES = 8192  # what is known of their texts is kept: they are gone through in t
 RUN = re.compile(rb"^if __name__ *== *['\"]__main__['\"]", re.M)
 # `train_test.py` has the loops of a program that does both.
 TEST = re.compile(r"(^|/)tests?/|(^|/)(test_[^/]*|(?!train_)[^/]*_test|conftest)\.py$")
-# This and others are searched for behind a line end: `^` would be tried at each character.
+# It is searched for behind a line end: `^` would be tried at each character.
 _IMPORT = re.compile(
     rb"\n[ \t]*(?:from[ \t]+[\w.]+[ \t]+import|import)\b[ \t]*(?:\([^)]*\)|[^\n]*)"
 )
@@ -42,7 +41,7 @@ _IN_WORDS = frozenset(b"_0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRS
 
 def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterator[int]:
     """Where the text of a file uses a name: nowhere, in a test."""
-    places = _whole_words(text, name)
+    places = whole_words(text, name)
     if file.suffix != ".py":
         yield from places
     elif not TEST.search(file.as_posix()):
@@ -72,105 +71,13 @@ def _imports(text: bytes) -> tuple[tuple[int, int], ...]:
     return tuple((each.start(), each.end() - 1) for each in _IMPORT.finditer(b"\n" + text))
 
 
-def _whole_words(text: bytes, name: bytes) -> Iterator[int]:
+def whole_words(text: bytes, name: bytes) -> Iterator[int]:
     """Where a name stands by itself: no regular expression is compiled for each one."""
     at = text.find(name)
     while at >= 0:
         if not {*text[max(at - 1, 0) : at], *text[at + len(name) : at + len(name) + 1]} & _IN_WORDS:
             yield at
         at = text.find(name, at + 1)
-
-
-def means_its_own(text: bytes, name: bytes) -> bool:
-    """Whether a file defines the name itself, and neither imports it nor asks another object than
-    its own for it: `def load(path)`, and `load(path)` or `self.load(path)`."""
-    indent = _defined(text).get(name)
-    if indent is None or name in _imported(text):
-        return False
-    places = list(_whole_words(text, name))
-    asked = (at for at in places if text.endswith(b".", 0, at))
-    if not all(_OWN.search(text, max(at - 6, 0), at) for at in asked):
-        return False
-    # a method is called by no bare name
-    return not indent or all(text.endswith((b".", b"def ", b"class "), 0, at) for at in places)
-
-
-_DEFINED = re.compile(rb"\n([ \t]*)(?:def|class) (\w+)")
-_IMPORTING = re.compile(rb"\n[ \t]*(?:from|import)\b[^\n(]*")
-_IN_BRACKETS = re.compile(rb"\bimport\s*\([^)]*")
-_WORD = re.compile(rb"\w+")
-_OWN = re.compile(rb"\b(?:self|cls)\.\Z")
-
-
-@lru_cache(maxsize=FILES)
-def _defined(text: bytes) -> dict[bytes, bytes]:
-    """By name what a file defines: how far the first of that name is indented."""
-    return {name: indent for indent, name in reversed(_DEFINED.findall(b"\n" + text))}
-
-
-@lru_cache(maxsize=FILES)
-def _imported(text: bytes) -> frozenset[bytes]:
-    """The words of its imports."""
-    text = b"\n" + text
-    imports = (each for pattern in (_IMPORTING, _IN_BRACKETS) for each in pattern.findall(text))
-    return frozenset(word for each in imports for word in _WORD.findall(each))
-
-
-class Origins:
-    """Where the names come from that the files of a project import from one another."""
-
-    def __init__(self, texts: Mapping[Path, bytes]) -> None:
-        self._texts = texts
-        self._by_stem: defaultdict[bytes, list[Path]] = defaultdict(list)
-        self._fronts: defaultdict[bytes, list[Path]] = defaultdict(list)  # by the package's name
-        for file in texts:
-            self._by_stem[file.stem.encode()].append(file)
-            if file.name == "__init__.py":
-                self._fronts[file.parent.name.encode()].append(file)
-
-    def are_others(self, text: bytes, name: bytes, file: Path, depth: int = 3) -> bool:
-        """Whether by a name a file means another's than this one's: it imports something else under
-        that name, or the like of it from a module that defines it, too, or from a package that has
-        it from such a one.
-
-        `from layers.fast import Norm`, `from layers.norm import FastNorm as Norm`
-        """
-        found = _bound_by_imports(text).get(name)
-        if not found or any(text.endswith(b".", 0, at) for at in _whole_words(text, name)):
-            return False
-        return all(
-            original != name or self._is_of_another(module.rpartition(b".")[2], name, file, depth)
-            for module, original in found
-        )
-
-    def _is_of_another(self, module: bytes, name: bytes, file: Path, depth: int) -> bool:
-        """Whether a module of another name than the file's defines it, or a package of that name
-        has it from another."""
-        fronts = self._fronts.get(module)
-        if fronts is not None:
-            return depth > 0 and all(
-                self.are_others(self._texts[each], name, file, depth - 1) for each in fronts
-            )
-        return module != file.stem.encode() and any(
-            each.suffix == ".py" and name in _defined(self._texts[each])
-            for each in self._by_stem.get(module, ())
-        )
-
-
-_FROM = re.compile(rb"\n[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]*(\([^)]*\)|[^\n]*)")
-_COMMENT = re.compile(rb"#[^\n]*")
-
-
-@lru_cache(maxsize=FILES)
-def _bound_by_imports(text: bytes) -> dict[bytes, list[tuple[bytes, bytes]]]:
-    """By each name that `from module import name as other` binds: the modules, and what it is
-    called there."""
-    bound: defaultdict[bytes, list[tuple[bytes, bytes]]] = defaultdict(list)
-    for module, names in _FROM.findall(b"\n" + text):
-        for each in _COMMENT.sub(b"", names).strip(b"()").split(b","):
-            original, _, other = each.strip().partition(b" as ")
-            bound[other.strip() or original].append((module, original))
-    return dict(bound)
 
 
 def lines_with(literals: Iterable[bytes], text: bytes) -> Iterator[bytes]:

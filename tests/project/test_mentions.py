@@ -20,7 +20,9 @@ def project(tmp_path: Path, **files: str) -> Mentions:
 
 def test_another_file_has_to_name_it(tmp_path):
     found = project(
-        tmp_path, a_dot_py="def step(): pass\nstep()", b_dot_py="def other(): pass\nstep"
+        tmp_path,
+        a_dot_py="def step(): pass\nstep()",
+        b_dot_py="from a import step\ndef other(): pass\nstep",
     )
     assert not found.elsewhere("other", tmp_path / "b.py")
     assert found.elsewhere("step", tmp_path / "a.py")
@@ -36,7 +38,7 @@ def test_a_name_is_a_whole_word(tmp_path):
     [
         ("def step(): pass\nstep()", False),
         ("class Net:\n    def step(self): pass\n    def run(self): self.step()", False),
-        ("class Net:\n    def step(self): pass\n    def run(self): step()", True),
+        ("from a import *\nclass Net:\n    def step(self): pass\n    def run(self): step()", True),
         ("from a import step\ndef run(): step()", True),
         (
             "from a import (\n    other,\n    step,\n)\n\nclass Net:\n    def step(self): step()",
@@ -44,7 +46,8 @@ def test_a_name_is_a_whole_word(tmp_path):
         ),
         ("import a\ndef step(): a.step()", True),
         ("class Net(Base):\n    def step(self): super().step()", True),
-        ("step()", True),
+        ("from a import *\nstep()", True),
+        ("step()", False),
     ],
 )
 def test_a_file_that_defines_the_name_itself_means_its_own(tmp_path, text, named):
@@ -62,7 +65,7 @@ def test_a_file_that_defines_the_name_itself_means_its_own(tmp_path, text, named
         ("front_dot_py", "from a import step", True),
         ("b_dot_py", "run()  # was: step()", False),
         ("b_dot_py", '# -*- coding: utf-8 -*-\n"""As step does."""\nrun()', False),
-        ("b_dot_py", '"""As step does."""\nstep()', True),
+        ("b_dot_py", '"""As step does."""\nfrom a import step\nstep()', True),
         ("tests__run_dot_py", "from a import step\nstep()", False),
         ("test_a_dot_py", "from a import step\nstep()", False),
         ("latest__run_dot_py", "from a import step\nstep()", True),
@@ -254,7 +257,8 @@ def test_a_project_saves_from_the_host_where_it_always_does(tmp_path, text, save
 def test_a_name_is_found_whether_few_or_many_are_asked_for(tmp_path):
     names = [f"name{number}" for number in range(2 * FEW)]
     (tmp_path / "ops.py").write_text("".join(f"def {name}(): ...\n" for name in names))
-    (tmp_path / "use.py").write_text("".join(f"{name}()\n" for name in names[::2]))
+    used = "".join(f"{name}()\n" for name in names[::2])
+    (tmp_path / "use.py").write_text(f"from ops import *\n{used}")
     mentions = Mentions(tmp_path)
     assert [n for n in names if mentions.elsewhere(n, tmp_path / "ops.py")] == names[::2]
     assert not mentions.elsewhere("constant", tmp_path / "ops.py")  # no function, no class

@@ -155,7 +155,26 @@ def test_what_is_known_of_the_way_is_not_looked_for_again(monkeypatch: pytest.Mo
         ("from fast import Scaler\nScaler()\nimport helpers\nhelpers.Scaler()", True),
         ("from fast import Scaler\nfrom helpers import Scaler\nScaler()", True),
         ('def scale():\n    """As Scaler does."""\nscale()', False),
-        ('def scale(\n    rows,\n):\n    """As Scaler does."""\n    Scaler()\nscale()', True),
+        (
+            "from helpers import Scaler\n"
+            'def scale(\n    rows,\n):\n    """As Scaler does."""\n    Scaler()\nscale()',
+            True,
+        ),
+        ("import fast\nfast.Scaler()", False),
+        ("import helpers as h\nh.Scaler()", True),
+        ("from . import helpers\nhelpers.Scaler()", True),
+        ("import library\nlibrary.Scaler()", False),  # of somebody else
+        ("from library import Scaler\nScaler()", False),
+        ("from library import *\nScaler()", False),
+        ("from front import *\nScaler()", True),
+        ("from helpers import mean, \\\n    Scaler\nScaler()", True),
+        ("def scale(Scaler): Scaler()\nscale(1)", False),  # a name of its own
+        ("scale(Scaler=1)", False),
+        ("rows.Scaler()", False),  # no function of a module is asked of an object
+        ("importlib.import_module('helpers').Scaler()", True),
+        ("module = importlib.import_module('helpers')\nmodule.Scaler()", True),
+        ("registry['Scaler']()", True),
+        ("from lazy import Scaler\nScaler()", True),
     ],
 )
 def test_an_import_says_whose_name_it_is(use, reached):
@@ -167,9 +186,50 @@ def test_an_import_says_whose_name_it_is(use, reached):
         "fast.py": fast,
         "front.py": "from helpers import *",
         "pack/__init__.py": "from .fast import Scaler",
+        "lazy.py": "def __getattr__(name): return getattr(import_module('helpers'), name)",
     }
     files = {Path(file): text.encode() for file, text in texts.items()}
     assert Reaching(Path(), files, True).reaches("Scaler", Path("helpers.py")) is reached
+
+
+@pytest.mark.parametrize(
+    ("use", "reached"),
+    [
+        ("Scaler().scale(rows)", True),
+        ("rows.scale()", True),  # of what, is open
+        ("rows.scale", True),
+        ("scale(rows)", False),  # a method is called by no bare name
+        ("import numpy\nnumpy.scale(rows)", False),
+        ("import helpers\nhelpers.default.scale(rows)", True),
+    ],
+)
+def test_a_method_may_be_asked_of_any_object(use, reached):
+    files = {
+        Path("helpers.py"): HELPERS.encode(),
+        Path("train.py"): f"from helpers import Scaler, mean\nmean([1])\n{use}".encode(),
+    }
+    assert Reaching(Path(), files, True).reaches("scale", Path("helpers.py")) is reached
+
+
+@pytest.mark.parametrize(
+    ("use", "reached"),
+    [
+        ("from models.losses import Dice", False),  # the one beside it
+        ("from .models.losses import Dice", False),
+        ("from old.models.losses import Dice", True),
+        ("from trained.models.losses import Dice", False),  # there is none
+        ("from losses import Dice", True),  # somebody's path leads there
+    ],
+)
+def test_of_two_copies_a_folder_around_the_import_says_which(use, reached):
+    loss = b"class Dice: pass\ndef other(): pass\n"
+    files = {
+        Path("old/models/losses.py"): loss,
+        Path("old/run.py"): b"from models.losses import other\nother()",
+        Path("new/models/losses.py"): loss,
+        Path("new/run.py"): f"{use}\nDice()".encode(),
+    }
+    assert Reaching(Path(), files, True).reaches("Dice", Path("old/models/losses.py")) is reached
 
 
 @pytest.mark.parametrize(
