@@ -277,6 +277,56 @@ def test_a_base_class_may_register_what_it_is_given(given, count):
     assert len(said(SCORED.format(given=given), "DEV206")) == count
 
 
+CHOSEN = """
+class Backbone(nn.Module):
+    def __init__(self, size):
+        super().__init__()
+        self.nets = {{"small": nn.Linear(3, 3), "large": nn.Linear(3, 9)}}
+        self.net = self._chosen(size)
+
+    def _chosen(self, size):
+        return {chosen}
+
+    def forward(self, x):
+        return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "result", "count"),
+    [
+        ("self.nets[size]", "self.net(x)", 0),
+        ("self.nets.get(size)", "self.net(x)", 0),
+        ("self.nets[size]", "self.nets['small'](x)", 1),
+        ("nn.Linear(3, 3)", "self.net(x)", 1),  # code out of sight may want them
+    ],
+)
+def test_modules_to_choose_from_need_no_place_of_their_own(chosen, result, count):
+    assert len(said(CHOSEN.format(chosen=chosen, result=result), "DEV206")) == count
+
+
+ALIASES = """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.key = nn.Linear(3, 3)
+
+
+class Named(Attention):
+    def __init__(self):
+        super().__init__()
+        self.by_name = {{"key": {module}}}
+
+    def forward(self, x):
+        return self.by_name["key"](x)
+"""
+
+
+@pytest.mark.parametrize(("module", "count"), [("self.key", 0), ("nn.Linear(3, 3)", 1)])
+def test_what_a_base_class_registers_is_registered(module, count):
+    assert len(said(ALIASES.format(module=module), "DEV206")) == count
+
+
 OFFLOADED = """
 def offload(state):
     kept = state.cuda().to("cpu", non_blocking=True).pin_memory()

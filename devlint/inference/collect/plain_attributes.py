@@ -31,7 +31,7 @@ from devlint.inference.interpreter.submodules import (
 from devlint.inference.program import usage
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.attribute_notes import AttributeNote
-from devlint.inference.program.constructors import is_called_by_constructor
+from devlint.inference.program.constructors import is_called_by_constructor, is_chosen_from
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.events import KeptMeets
 from devlint.inference.program.frames import Frame
@@ -72,6 +72,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 or _moved_elsewhere(info, note)
                 or (note.of_modules and _looks_after(info, note.name))
                 or (note.of_modules and _hides_one(info, note))
+                or (note.of_modules and is_chosen_from(info, note.name))
                 or (held.placement is not None and held.placement == info.stands_on)
                 or _by_switch(info.unit, note.tensor)
                 or info.unit.exports_on_host

@@ -35,8 +35,8 @@ class RegisteredModules:
                         self._found.add(value)
                         if type(value) is Instance and value.items is not None:
                             self._found.update(modules_in(value.items.any()))
-            info = self._frame.info
-            for held in info.attributes.values() if info is not None else ():
+            lineage = self._frame.info.lineage() if self._frame.info is not None else ()
+            for held in (held for each in lineage for held in each.attributes.values()):
                 for value in alternatives(held):
                     if type(value) is Instance and value.module and value.origin is not None:
                         self._made.add(value.origin.root.node)

@@ -53,6 +53,28 @@ def is_called_by_constructor(info: ClassInfo, name: str) -> bool:
     return name in called
 
 
+def is_chosen_from(info: ClassInfo, attribute: str) -> bool:
+    """A container that only what builds the module mentions, which takes an element out of it: what
+    is chosen is kept elsewhere, and nobody needs the rest.
+
+    `self.nets = {"small": Small(), "large": Large()}`, and then `self.net = self.nets[size]`
+    """
+    path, taken = f"self.{attribute}", False
+    for method in (m for each in info.lineage() for m in each.methods.values()):
+        if path not in method.text:
+            continue
+        known = method.unit.kept(_Constructors)
+        known.update()
+        if method not in known.building:
+            return False
+        stored = {target.target for target in every(method.node, cst.AssignTarget)}
+        read = (node for node in every(method.node, cst.Subscript) if node not in stored)
+        asked = (call.func for call in every(method.node, cst.Call))
+        taken |= any(dotted(node.value) == path for node in read)
+        taken |= any(dotted(func) in (f"{path}.get", f"{path}.pop") for func in asked)
+    return taken
+
+
 def is_being_made(frame: Frame, tensor: Tensor) -> bool:
     """It is a module's own, and the module is still being made, on the host: it moves later."""
     place = tensor.place
