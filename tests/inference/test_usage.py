@@ -101,34 +101,34 @@ if __name__ == "__main__":
 @pytest.mark.parametrize(
     ("called", "files", "severity"),
     [
-        ("net.spread(x)", {}, "error"),
-        ("net(x)", {}, "warning"),
-        ("net(x)", {"setup.py": "import setuptools"}, "warning"),
+        ("net.spread(x)", {}, ["error"]),
+        ("net(x)", {}, []),
+        ("net(x)", {"setup.py": "import setuptools"}, ["warning"]),  # others may
     ],
 )
-def test_what_fails_in_a_method_that_nothing_calls_is_a_warning(tree, called, files, severity):
+def test_what_fails_in_a_method_that_nothing_calls_is_less_sure(tree, called, files, severity):
     root = tree({"net.py": CALLED, "train.py": TRAIN.format(called=called), **files})
-    assert severities(root) == [severity]
+    assert severities(root) == severity
 
 
 @pytest.mark.parametrize(
     ("files", "severity"),
     [
-        ({}, "error"),  # who uses it is out of sight
-        ({"train.py": "if __name__ == '__main__':\n    print(1)\n"}, "warning"),
-        ({"train.py": "if __name__ == '__main__':\n    print(1)\n", "setup.py": ""}, "error"),
-        ({"train.py": "print(1)\n"}, "error"),
-        ({"tests/test_it.py": "if __name__ == '__main__':\n    print(1)\n"}, "error"),
+        ({}, ["error"]),  # who uses it is out of sight
+        ({"train.py": "if __name__ == '__main__':\n    print(1)\n"}, []),
+        ({"train.py": "if __name__ == '__main__':\n    print(1)\n", "setup.py": ""}, ["error"]),
+        ({"train.py": "print(1)\n"}, ["error"]),
+        ({"tests/test_it.py": "if __name__ == '__main__':\n    print(1)\n"}, ["error"]),
     ],
 )
 def test_of_an_application_what_nothing_names_nobody_calls(tree, files, severity):
     """Nobody installs it, and imports its code from elsewhere."""
-    assert severities(tree({"net.py": CALLED, **files})) == [severity]
+    assert severities(tree({"net.py": CALLED, **files})) == severity
 
 
 def severities(root):
     found = check([root / "net.py"], Config(root), load_rules()).findings
-    assert {f.rule for f in found} == {"DEV102"}
+    assert {f.rule for f in found} <= {"DEV102"}
     return [f.severity.value for f in found]
 
 

@@ -115,7 +115,11 @@ if __name__ == "__main__":
     [
         ("print(Masked(3, 3)(torch.ones(3)))", {}, 0),
         ('print(Masked(3, 3).to("cuda")(torch.ones(3, device="cuda")))', {}, 1),
-        ("print(Masked(3, 3)(torch.ones(3)))", {"train.py": "net = Masked(3, 3)"}, 1),
+        (
+            "print(Masked(3, 3)(torch.ones(3)))",
+            {"train.py": "from work import Masked\nnet = Masked(3, 3)"},
+            1,
+        ),
         ("print(1)", {}, 0),  # nothing makes one, in a file that is run
     ],
 )

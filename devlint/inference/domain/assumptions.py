@@ -55,6 +55,7 @@ class AssumptionKind(str, enum.Enum):
     OBJECT_IS_AS_SEEN = "object-is-as-seen"
     ATTRIBUTE_IS_GIVEN_NOWHERE = "attribute-is-given-nowhere"
     FUNCTION_IS_CALLED = "function-is-called"
+    FUNCTION_IS_OFFERED = "function-is-offered"
     CALLER_MEETS_RESULT = "caller-meets-result"
     RESULT_IS_COMPUTED_WITH = "result-is-computed-with"
     RETURNS_SERVE_ALIKE = "returns-serve-alike"
@@ -196,6 +197,7 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.ARGUMENT_ARRIVES_AS_GIVEN: "What a call hands in comes as it is to an operation that every "
     "call of its callee reaches.",
     K.FUNCTION_IS_CALLED: "A function that nothing in the project calls is called by somebody.",
+    K.FUNCTION_IS_OFFERED: "The same of a project that others install: its users call it.",
     K.CALLER_MEETS_RESULT: "The caller brings what one `return` gives together with what it has.",
     K.RESULT_IS_COMPUTED_WITH: "The caller computes with a result that stands for nothing.",
     K.RETURNS_SERVE_ALIKE: "What one `return` gives, early or for another setting, is used as what "

@@ -78,6 +78,19 @@ def contrary(a: PathCondition, b: PathCondition) -> Predicate | None:
     return None
 
 
+# The same of a subject that is known by its name alone, in other functions, too.
+NamedLiteral = tuple[Hashable, bool, Hashable]
+
+
+def differ(some: frozenset[NamedLiteral], others: frozenset[NamedLiteral]) -> bool:
+    """The two never hold together."""
+    return any(
+        subject == other and (is_so or other_is_so) and (value == its) is not (is_so is other_is_so)
+        for subject, is_so, value in some
+        for other, other_is_so, its in others
+    )
+
+
 def both(a: PathCondition, b: PathCondition, limit: int = MAX_FACTS) -> PathCondition:
     """The condition of a value that takes both."""
     if not b or a is b:

@@ -6,7 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Sides, both, either
+from devlint.inference.domain.path_conditions import (
+    ALWAYS,
+    PathCondition,
+    Sides,
+    both,
+    either,
+    exclude,
+)
 from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.value import UNKNOWN, Value
@@ -150,6 +157,12 @@ class Tensor(Value):
         if when == origin.when:
             return self
         return Tensor(self.place, origin.known(when), self.traits, self.evidence, self.sizes)
+
+    def within(self, when: PathCondition) -> Tensor:
+        origin = self.origin
+        if origin is None or not origin.assumed or not exclude(origin.assumed, when):
+            return self
+        return self.with_place(None, origin)
 
     @property
     def _certainty(self) -> int:

@@ -80,6 +80,14 @@ class Value:
         they are the same."""
         return self.map(lambda child: child.with_facts(change))
 
+    def of_branch(self, when: PathCondition) -> Value:
+        """The value behind a branch with this condition that alone has it."""
+        return self
+
+    def within(self, when: PathCondition) -> Value:
+        """The value where this holds: it is not where only a branch put it that this excludes."""
+        return self
+
     def is_like(self, other: Value) -> bool:
         """A second pass over a loop with `other` in its place would show nothing new."""
         merged = merge(self, other)
@@ -276,7 +284,7 @@ def under(value: Value, when: PathCondition) -> Value:
 def possible(value: Value, when: PathCondition) -> Value:
     """The value where this holds: without the alternatives that are contrary to it."""
     if type(value) is not Union:
-        return value
+        return value.within(when)
     fits = [not exclude(known, when) and not exclude(v.when, when) for v, known in cases(value)]
     return _some_of(value, fits) if any(fits) else value
 

@@ -11,17 +11,17 @@ moved meet what was there before, where it moves all of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.path_conditions import (
     ALWAYS,
     STATE,
+    NamedLiteral,
     PathCondition,
     Predicate,
     both,
+    differ,
 )
 from devlint.inference.domain.tensors import EMPTY, Tensor
 from devlint.inference.domain.value import (
@@ -34,17 +34,18 @@ from devlint.inference.domain.value import (
     under,
     union,
 )
-from devlint.inference.program.control import Flag
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.syntax.text import code, dotted, every
 
 
-def held_under(info: ClassInfo, name: str, found: Value, flags: Iterable[Flag]) -> Value:
-    """What `self.name` holds where conditions came out as they did when it was assigned."""
-    written = info.branches.get(name, ())
-    opposite = {(path, not outcome) for path, outcome in flags}
-    fitting = [each.value for each in written if not each.flags & opposite]
-    return union(fitting) if fitting and len(fitting) < len(written) else found
+def held_under(info: ClassInfo, name: str, found: Value, facts: frozenset[NamedLiteral]) -> Value:
+    """What `self.name` holds where conditions came out as they did when it was assigned. Where they
+    never did, nothing in sight says what it holds."""
+    if not facts:
+        return found
+    written = [each for base in info.lineage() for each in base.branches.get(name, ())]
+    fitting = [each.value for each in written if not differ(each.facts, facts)]
+    return union(fitting) if len(fitting) < len(written) else found
 
 
 def told_apart(info: ClassInfo, name: str, found: Value) -> Value:

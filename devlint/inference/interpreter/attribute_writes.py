@@ -14,7 +14,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import Host
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import ALWAYS
+from devlint.inference.domain.path_conditions import ALWAYS, NamedLiteral, differ
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, KEPT, PARAMETER, Tensor
@@ -47,8 +47,8 @@ from devlint.inference.interpreter.submodules import (
 )
 from devlint.inference.models.module_places import baked, others_move, replaced, stateful
 from devlint.inference.models.registration import as_submodule, registered_tensor
+from devlint.inference.program import attribute_conditions
 from devlint.inference.program.attribute_notes import AttributeNote, Written
-from devlint.inference.program.control import Flag
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.outcomes import AttributeWrite
@@ -70,8 +70,8 @@ def write_attribute(
     """`self.name = value` in one of the methods: what survives counts when it is done."""
     if type(value) is Tensor:
         value = under(value, frame.state.when)
-    flags = frozenset(frame.control.branches)
-    frame.outcome.writes.append(AttributeWrite(name, value, node, source, flags))
+    facts = attribute_conditions.facts(frame)
+    frame.outcome.writes.append(AttributeWrite(name, value, node, source, facts))
 
 
 def write_parameter_data(
@@ -102,7 +102,7 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
     registered = RegisteredModules(frame)
     own: dict[str, Value] = {}
     last = _last_in_any_case(frame)
-    for number, (name, value, node, source, flags) in enumerate(frame.outcome.writes):
+    for number, (name, value, node, source, facts) in enumerate(frame.outcome.writes):
         left = [env[f"self.{name}"] for env in frame.outcome.exits if f"self.{name}" in env]
         moved = _moved_in_place(value, left)
         if moved is None and left and not any(_survives(value, final) for final in left):
@@ -111,9 +111,11 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
             continue  # it is assigned again
         kept = _write_value(info, frame, registered, name, moved or latest(value), node, source)
         anew = info.notes.get(f"{name}*")
-        if anew is not None and anew.node is node and not _may_be_there(info, name, flags):
+        if anew is not None and anew.node is node and not _may_be_there(info, name, facts):
             del info.notes[f"{name}*"]
-        info.branches.setdefault(name, []).append(Written(kept, flags, source, method_name(frame)))
+        written = info.branches.setdefault(name, [])
+        for each, known in attribute_conditions.by_facts(frame, kept, facts):
+            written.append(Written(each, known, source, method_name(frame)))
         own[name] = kept if name not in own else join_branches(own[name], kept)
     frame.outcome.kept |= own
 
@@ -130,12 +132,11 @@ def _last_in_any_case(frame: Frame) -> dict[str, int]:
     return {write.name: number for number, write in enumerate(writes) if write.node in own}
 
 
-def _may_be_there(info: ClassInfo, name: str, flags: frozenset[Flag]) -> bool:
+def _may_be_there(info: ClassInfo, name: str, facts: frozenset[NamedLiteral]) -> bool:
     """Something assigned the attribute where conditions may have come out as they do here: what
     `if self.pool:` registers is not there in the `else` of another `if self.pool:`."""
-    opposite = {(path, not outcome) for path, outcome in flags}
     written = info.branches.get(name, ())
-    return not written or any(not each.flags & opposite for each in written)
+    return not written or any(not differ(each.facts, facts) for each in written)
 
 
 def _moved_in_place(written: Value, left: list[Value]) -> Value | None:

@@ -23,26 +23,6 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import dotted
 
 
-def flag(node: cst.BaseExpression, outcome: bool) -> tuple[str, bool] | None:
-    """A condition on one name, and how it came out; the constructor's `spin` is `self.spin`."""
-    if type(node) is cst.UnaryOperation and isinstance(node.operator, cst.Not):
-        return flag(node.expression, not outcome)
-    if type(node) is cst.Comparison and len(node.comparisons) == 1:
-        target = node.comparisons[0]
-        right = target.comparator
-        if not dotted(node.left) or not isinstance(
-            right, (cst.Name, cst.SimpleString, cst.Integer)
-        ):
-            return None
-        subject = dotted(node.left).removeprefix("self.")
-        negated = isinstance(target.operator, (cst.IsNot, cst.NotEqual))
-        if negated or isinstance(target.operator, (cst.Is, cst.Equal)):
-            return f"{subject} == {right.value}", outcome is not negated
-        return None
-    path = dotted(node).removeprefix("self.")
-    return (path, outcome) if path else None
-
-
 def enter_branch(
     frame: Frame, node: cst.BaseExpression, outcome: bool, when: PathCondition | None = None
 ) -> None:

@@ -22,7 +22,7 @@ from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.tensors import DEFAULT, EMPTY, LITERAL, Tensor, tensor_like
 from devlint.inference.domain.value import UNKNOWN, Value
 from devlint.inference.interpreter.assignments import assign
-from devlint.inference.interpreter.branches import enter_branch, flag
+from devlint.inference.interpreter.branches import enter_branch
 from devlint.inference.interpreter.conditions import truth
 from devlint.inference.interpreter.files import run_all
 from devlint.inference.interpreter.narrowing import narrow
@@ -74,14 +74,14 @@ def run_if(frame: Frame, node: cst.If) -> bool:
         if_true, if_false = tests.of_test(frame, node.test)
         enter_branch(frame, node.test, True, if_true)
         after_true = frame.state.when
-        with frame.under(branch=flag(node.test, True)):
+        with frame.under(conditional=True):
             falls = block(frame, node.body)
     taken, frame.state = frame.state, here.fork()
     with frame.under(guarded=accelerated):
         enter_branch(frame, node.test, False, if_false)
         after_false = frame.state.when
         seldom = is_training(node.test) or _fails(node.orelse)
-        with frame.under(cold=seldom, branch=flag(node.test, False)):
+        with frame.under(cold=seldom, conditional=node.orelse is not None):
             else_falls = _otherwise(frame, node.orelse)
     if falls:
         if else_falls:

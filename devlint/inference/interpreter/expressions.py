@@ -41,11 +41,7 @@ def _name(frame: Frame, node: cst.Name) -> Value:
     name = node.value
     value = read(frame.state.env, name)
     if value is not None:
-        return (
-            possible(value, frame.state.when)
-            if frame.state.when and type(value) is Union
-            else value
-        )
+        return possible(value, frame.state.when) if frame.state.when else value
     constant = _CONSTANTS.get(name)
     if constant is not None:
         return constant

@@ -175,7 +175,7 @@ def _move_parts(
     if not is_move and (type(index[0]) is Const or not is_elsewhere):
         return
     if type(index[0]) is Const:
-        place = None if frame.control.branches else value.place
+        place = None if frame.control.conditional else value.place
         entry = Tensor(place, value.origin, value.traits, value.evidence)
         frame.outcome.moved_entries.append(MovedEntry(base.evidence, index[0].value, entry))
         return

@@ -51,7 +51,8 @@ def _state(frame: Frame, module: Instance) -> Placed | None:
         state = current.state.env.get(module)
         if type(state) is Placed:
             # A closure runs at some time: before or after the second move.
-            return state if current is frame or module.moves == 0 else Placed(None, None)
+            is_open = current is not frame and module.moves > 0
+            return Placed(None, None) if is_open else state.within(frame.state.when)
         current = current.outer
     unit = frame.unit
     state = globals_of(unit).get(module)

@@ -10,6 +10,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
 from devlint.inference.models.held_tensors import tensors_in
+from devlint.inference.program import attribute_conditions
 from devlint.inference.program.attribute_notes import Written
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
@@ -45,8 +46,8 @@ def register_attribute(
         held = registered_tensor(info, frame, node, traits)
     old = info.attributes.get(name)
     info.attributes[name] = held if old is None else join_branches(old, held)
-    branches = frozenset(frame.control.branches)
-    info.branches.setdefault(name, []).append(Written(held, branches, node))
+    facts = attribute_conditions.facts(frame)
+    info.branches.setdefault(name, []).append(Written(held, facts, node))
 
 
 def register_by_name(

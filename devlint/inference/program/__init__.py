@@ -22,6 +22,7 @@ Its modules, lowest first: none names, not even in a type, one that stands below
 Questions about these:
 
     tests, shape_tests: how conditions around a place came out, and what they say of dimensions
+    attribute_conditions: the same of conditions on what an object keeps, for each of its methods
     type_expressions: types that names stand for
     multiplicity: functions that run many times in one step
     constructors, roles: functions that build, prepare, evaluate, collate, run per step

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import libcst as cst
 
 from devlint.inference.call_contexts import Given
+from devlint.inference.domain.path_conditions import NamedLiteral
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.program.control import Flag
 
 
 @dataclass(slots=True, eq=False)
@@ -34,6 +34,6 @@ class Written:
     """What an assignment to an attribute left, and the conditions around it."""
 
     value: Value
-    flags: frozenset[Flag]
+    facts: frozenset[NamedLiteral]
     source: cst.CSTNode
     method: str = ""  # the name of the method that made it

@@ -5,6 +5,7 @@ what sets the module up once and refuses to do so again.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import libcst as cst
 
@@ -59,20 +60,40 @@ def is_chosen_from(info: ClassInfo, attribute: str) -> bool:
 
     `self.nets = {"small": Small(), "large": Large()}`, and then `self.net = self.nets[size]`
     """
-    path, taken = f"self.{attribute}", False
-    for method in (m for each in info.lineage() for m in each.methods.values()):
-        if path not in method.text:
-            continue
+    path = f"self.{attribute}"
+    methods = [m for each in info.lineage() for m in each.methods.values()]
+    mentioning = [m for m in methods if path in m.unit.kept(_OwnPaths).of(m).mentioned]
+    for method in mentioning:
         known = method.unit.kept(_Constructors)
         known.update()
         if method not in known.building:
             return False
-        stored = {target.target for target in every(method.node, cst.AssignTarget)}
-        read = (node for node in every(method.node, cst.Subscript) if node not in stored)
-        asked = (call.func for call in every(method.node, cst.Call))
-        taken |= any(dotted(node.value) == path for node in read)
-        taken |= any(dotted(func) in (f"{path}.get", f"{path}.pop") for func in asked)
-    return taken
+    return any(path in m.unit.kept(_OwnPaths).of(m).taken_from for m in mentioning)
+
+
+class _Paths(NamedTuple):
+    """The attributes of its object that a method mentions, and of which it takes an element."""
+
+    mentioned: frozenset[str]
+    taken_from: frozenset[str]
+
+
+class _OwnPaths:
+    def __init__(self, unit: Unit) -> None:
+        self._known: dict[Function, _Paths] = {}
+
+    def of(self, method: Function) -> _Paths:
+        found = self._known.get(method)
+        if found is None:
+            stored = {target.target for target in every(method.node, cst.AssignTarget)}
+            read = (node for node in every(method.node, cst.Subscript) if node not in stored)
+            asked = (dotted(call.func) for call in every(method.node, cst.Call))
+            owners = (name.rpartition(".") for name in asked)
+            taken = {owner for owner, _, name in owners if name in ("get", "pop")}
+            taken.update(dotted(node.value) for node in read)
+            mentioned = frozenset(map(dotted, every(method.node, cst.Attribute)))
+            found = self._known[method] = _Paths(mentioned, frozenset(taken))
+        return found
 
 
 def is_being_made(frame: Frame, tensor: Tensor) -> bool:

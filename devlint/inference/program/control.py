@@ -11,8 +11,6 @@ from devlint.inference.domain.value import Value
 from devlint.inference.program.contracts import Declared
 from devlint.inference.program.loops import LoopState
 
-Flag = tuple[str, bool]  # a condition on one name, and how it came out
-
 
 class ControlContext(NamedTuple):
     """The loops, conditions, handlers and calls around a place.
@@ -22,10 +20,10 @@ class ControlContext(NamedTuple):
     """
 
     loops: tuple[LoopState, ...] = ()  # outermost first
-    branches: tuple[Flag, ...] = ()  # the branches of conditions on one name
     consumers: tuple[cst.Call, ...] = ()  # the calls whose arguments are being evaluated
     default_devices: tuple[Placement, ...] = ()  # `with torch.device(…)`
     contract: Declared | None = None  # of the assignment, by its comment
+    conditional: bool = False  # in a suite of an `if`
     guarded: bool = False  # by a condition on availability or on a device
     cold: bool = False  # by a condition that makes a loop's body run now and then
     evaluating: bool = False  # `torch.no_grad()`, and branches for evaluation

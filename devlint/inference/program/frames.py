@@ -27,7 +27,7 @@ from devlint.inference.domain.value import (
     possible,
 )
 from devlint.inference.program.contracts import Declared
-from devlint.inference.program.control import ControlContext, Flag
+from devlint.inference.program.control import ControlContext
 from devlint.inference.program.declarations import ClassInfo, Function, functions_of
 from devlint.inference.program.functions import Arguments, Summary
 from devlint.inference.program.loops import Environment, LoopState
@@ -201,10 +201,10 @@ class Frame:
         self,
         *,
         loop: LoopState | None = None,
-        branch: Flag | None = None,
         consumer: cst.Call | None = None,
         default_devices: tuple[Placement, ...] = (),
         contract: Declared | None = None,
+        conditional: bool = False,
         guarded: bool = False,
         cold: bool = False,
         evaluating: bool = False,
@@ -219,7 +219,7 @@ class Frame:
     ) -> AbstractContextManager[None]:
         """A block that is walked with more around it: `with frame.under(cold=True): …`."""
         if not (
-            (loop or branch or consumer or default_devices or contract or receiver)
+            (loop or conditional or consumer or default_devices or contract or receiver)
             or (guarded or cold or evaluating or caught or retold)
             or (expecting or guarding or chained or choosing or settling)
         ):
@@ -229,10 +229,10 @@ class Frame:
             self,
             ControlContext(
                 around.loops if loop is None else (*around.loops, loop),
-                around.branches if branch is None else (*around.branches, branch),
                 around.consumers if consumer is None else (*around.consumers, consumer),
                 (*around.default_devices, *default_devices),
                 around.contract if contract is None else contract,
+                around.conditional or conditional,
                 around.guarded or guarded,
                 around.cold or cold,
                 around.evaluating or evaluating,

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import PathCondition
+from devlint.inference.domain.path_conditions import NamedLiteral, PathCondition
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.program.control import Flag
 from devlint.inference.program.loops import Environment
 
 
@@ -32,7 +31,7 @@ class AttributeWrite(NamedTuple):
     value: Value
     node: cst.CSTNode
     source: cst.CSTNode
-    flags: frozenset[Flag]
+    facts: frozenset[NamedLiteral]
 
 
 @dataclass(slots=True, eq=False)

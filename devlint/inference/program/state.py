@@ -31,6 +31,8 @@ def join_environments(
             a[key] = join_branches(a[key], key.first, sides)
         elif key in before:
             a[key] = join_branches(a[key], _as_it_was(before[key], a[key]), sides)
+        elif type(key) is not str:
+            a[key] = a[key].of_branch(sides[0])
     for key, value in b.items():
         mine = a.get(key)
         if mine is None and type(key) is Address:
@@ -38,7 +40,7 @@ def join_environments(
         if mine is None and key in before:
             mine = _as_it_was(before[key], value)
         if mine is None:
-            a[key] = value
+            a[key] = value.of_branch(sides[1])
         elif mine is not value:
             a[key] = join_branches(mine, value, sides)
     return a

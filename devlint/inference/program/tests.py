@@ -79,6 +79,11 @@ def is_on_own_object(choice: Predicate) -> bool:
     return not choice.born and bool(names) and all(f"{n}.".startswith("self.") for n in names)
 
 
+def is_current(frame: Frame, choice: Predicate) -> bool:
+    """None of its names has been bound since the test was made."""
+    return _born(frame, choice.names) == choice.born
+
+
 _NOTHING = cst.Name("None")
 
 

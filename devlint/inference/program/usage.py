@@ -83,7 +83,9 @@ def note_function(function: Function) -> None:
     """The same, of a function."""
     name = "" if function.unit.is_test else uncalled(function)
     if name:
-        function.unit.facts.uncalled[function.node] = name
+        importer, facts = function.unit.context.importer, function.unit.facts
+        facts.uncalled[function.node] = name
+        facts.is_installed = importer is not None and not importer.is_application()
 
 
 # What `torch.nn.Module` calls of what inherits from it.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
-from devlint.inference.domain.path_conditions import Sides
+from devlint.inference.domain.path_conditions import PathCondition, Sides, both, exclude
 from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
 from devlint.inference.domain.provenance import Provenance
 from devlint.inference.domain.tensors import Tensor
@@ -249,7 +249,21 @@ class Placed(Value):
     def outweighs(self, other: Value, sides: Sides) -> Value | None:
         """A module that only one branch moved to an accelerator is there: the accelerated world."""
         assert type(other) is Placed
-        return self if is_accelerated(self.place) and not is_accelerated(other.place) else None
+        if not is_accelerated(self.place) or is_accelerated(other.place):
+            return None
+        return self.of_branch(sides[0])
+
+    def of_branch(self, when: PathCondition) -> Placed:
+        if self.origin is None or not when:
+            return self
+        origin = self.origin.known(self.origin.when)
+        origin.assumed = both(origin.assumed, when)
+        return Placed(self.place, origin)
+
+    def within(self, when: PathCondition) -> Placed:
+        origin = self.origin
+        excluded = origin is not None and origin.assumed and exclude(origin.assumed, when)
+        return Placed(None, None) if excluded else self
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -62,7 +62,8 @@ def function_is_called(facts: Facts, site: Site) -> Assumptions:
     """The assumption that a function which nothing in sight calls is called by somebody."""
     name = _named(facts, facts.uncalled, site)
     message = f"`{name}`, which nothing in the project calls, is called"
-    return assume_if(bool(name), AssumptionKind.FUNCTION_IS_CALLED, site, message)
+    kinds = AssumptionKind.FUNCTION_IS_CALLED, AssumptionKind.FUNCTION_IS_OFFERED
+    return assume_if(bool(name), kinds[facts.is_installed], site, message)
 
 
 def called(facts: Facts, site: Site) -> Assumptions:

@@ -58,7 +58,7 @@ def move_of_module(
         if function is not None:
             function.moves_object = True
         body = function.node.body if function is not None and function.name == "__init__" else None
-        if isinstance(body, cst.BaseSuite) and not frame.control.branches:
+        if isinstance(body, cst.BaseSuite) and not frame.control.conditional:
             later = attributes_set_after(body.body, node)
             frame.info.moved_whole = target, frozenset(later)
     wrapped = module.parent if module.library == "Parallel" else None

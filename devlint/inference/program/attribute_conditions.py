@@ -1,0 +1,56 @@
+"""Conditions on attributes: how the tests on what an object keeps came out, the same for each of
+its methods.
+
+    def __init__(self, kind, net):
+        self.kind = kind
+        if kind == "torch":            # "kind" is "torch"
+            net = net.cuda()
+        self.net = net
+
+    def predict(self, x):
+        if self.kind == "flax":        # "kind" is "flax": the net was not moved
+            return self.net(x).numpy()
+
+The constructor's parameter goes by the name of the attribute that it is kept in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from devlint.inference.domain.path_conditions import ALWAYS, NamedLiteral, PathCondition, both
+from devlint.inference.domain.tensors import Tensor
+from devlint.inference.domain.value import Value, cases
+from devlint.inference.program import tests
+from devlint.inference.program.frames import Frame
+
+
+def facts(frame: Frame) -> frozenset[NamedLiteral]:
+    """What the tests around a place say, as far as their subjects are still what they were."""
+    return _named(frame, frame.state.when)
+
+
+def by_facts(
+    frame: Frame, value: Value, around: frozenset[NamedLiteral]
+) -> list[tuple[Value, frozenset[NamedLiteral]]]:
+    """The alternatives of what an attribute is given, each with what the tests say under which it
+    came about, or was moved, besides those around the assignment."""
+    found = []
+    for each, when in cases(value):
+        own = each.assumed if type(each) is Tensor else ALWAYS
+        found.append((each, around | _named(frame, both(when, own))))
+    return found
+
+
+def _named(frame: Frame, when: PathCondition) -> frozenset[NamedLiteral]:
+    return frozenset(
+        (_as_kept(predicate.subject), is_so, value)
+        for predicate, is_so, value in when
+        if predicate.names and not predicate.inner and tests.is_current(frame, predicate)
+    )
+
+
+def _as_kept(subject: Hashable) -> Hashable:
+    if isinstance(subject, tuple):
+        return tuple(map(_as_kept, subject))
+    return subject.removeprefix("self.") if isinstance(subject, str) else subject
