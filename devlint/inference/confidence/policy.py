@@ -22,8 +22,8 @@ K = AssumptionKind
 LEAST = {Confidence.CERTAIN: 0.97, Confidence.LIKELY: 0.85, Confidence.POSSIBLE: 0.5}
 
 
-# Of findings on an option that nothing turns on 1 of 7 was right and worth mending on projects that
-# nobody had looked at (`benchmarks/labels`); on a function that nothing in the project calls, 2 of 8.
+# On projects that nobody had looked at (`benchmarks/labels`), of findings on an option that nothing
+# turns on 1 of 7 was right and worth mending, on a function that nothing calls 2 of 8.
 WEIGHTS: Mapping[AssumptionKind, float] = {
     K.UNKNOWN_CALLEE_KEEPS_DEVICE: 0.9,
     K.EXPLICIT_HOST_IS_MEANT_ELSEWHERE: 0.6,
