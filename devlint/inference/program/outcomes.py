@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import libcst as cst
@@ -14,6 +14,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.program.control import Flag
 from devlint.inference.program.loops import Environment
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)
