@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from devlint.findings import Confidence, Severity
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.project.discovery import DEFAULT_EXCLUDE
 from devlint.project.patterns import compile_patterns
+from devlint.records import dataclass
 from devlint.rule import Rule
 from devlint.selection import Layer, select, weight
 from devlint.suggestions import nearest

@@ -12,7 +12,7 @@ import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from devlint import engine
@@ -22,6 +22,7 @@ from devlint.findings import Applicability, FileError, Finding, Fix, Location, S
 from devlint.project.imports import Project
 from devlint.project.python_text import PythonText, python_text
 from devlint.project.source import SourceError, decode, digest, read, split_lines
+from devlint.records import dataclass
 from devlint.report import Report, in_order
 from devlint.rule import Rule
 

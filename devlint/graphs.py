@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from devlint.inference.facts import ValueKind
 from devlint.placements import Placement, Placements
+from devlint.records import dataclass
 from devlint.terminal import show
 
 WIDTH, ROW, MARGIN, GAP = 260, 22, 16, 150  # of a device's box, in pixels

@@ -11,8 +11,9 @@ import dataclasses
 from abc import ABCMeta
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any
+
+from devlint.records import made_when_needed
 
 
 @contextmanager
@@ -26,7 +27,7 @@ def _light_dataclasses() -> Iterator[None]:
     def light(kind: type | None = None, /, **options: Any) -> Any:
         def of(kind: type) -> Any:
             of_nodes = kind.__module__.startswith("libcst._nodes.")
-            return _made_when_needed(kind) if of_nodes else dataclass(kind, **options)
+            return made_when_needed(kind) if of_nodes else dataclass(kind, **options)
 
         return of if kind is None else of(kind)
 
@@ -35,32 +36,6 @@ def _light_dataclasses() -> Iterator[None]:
         yield
     finally:
         dataclasses.dataclass = dataclass
-
-
-def _made_when_needed(kind: Any) -> Any:
-    """A dataclass whose `__init__` is written when it is first called."""
-    dataclass(kind, init=False, eq=False, repr=False)
-
-    def __init__(node: Any, *args: Any, **options: Any) -> None:
-        init = _written(kind)
-        each: Any
-        for each in type(node).__mro__:  # LibCST makes another class of this one, with slots
-            if each.__dict__.get("__init__") is __init__:
-                each.__init__ = init
-        init(node, *args, **options)
-
-    kind.__init__ = __init__
-    return kind
-
-
-def _written(kind: Any) -> Any:
-    """The `__init__` of a dataclass, as a plain class with the same fields has it."""
-    fields = {each.name: each for each in dataclasses.fields(kind)}
-    types = {name: field.type for name, field in fields.items()}
-    checked = {"__post_init__": None} if hasattr(kind, "__post_init__") else {}
-    plain: Any = type(kind.__name__, (), {"__annotations__": types, **checked, **fields})
-    dataclass(plain, eq=False, repr=False)
-    return plain.__init__
 
 
 with _light_dataclasses():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from devlint import knowledge
@@ -18,6 +18,7 @@ from devlint.positions import Layout, lay_out
 from devlint.project.imports import Importer, Project
 from devlint.project.python_text import in_cell
 from devlint.project.source import ParsedFile, split_lines
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

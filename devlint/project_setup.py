@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 from devlint.project.discovery import discover
 from devlint.project.source import SourceError, read
+from devlint.records import dataclass
 
 HOOKS = ".pre-commit-config.yaml"
 FOREIGN = {"third_party", "third-party", "thirdparty", "vendor", "vendored", "external"}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from devlint.findings import FileError, Finding
+from devlint.records import dataclass
 
 
 @dataclass(slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
+from devlint.records import dataclass
 from devlint.rule import Rule
 from devlint.suggestions import hint, nearest
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from devlint.findings import Finding, Severity
+from devlint.records import dataclass
 from devlint.report import Report
 from devlint.terminal import columns, show
 

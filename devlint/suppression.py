@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import libcst as cst
 
@@ -25,6 +25,7 @@ from devlint.findings import (
     Severity,
 )
 from devlint.positions import Comment, Span
+from devlint.records import dataclass
 from devlint.rule import Rule
 
 MARKER = re.compile(r"#\s*devlint\s*:|#\s*noqa", re.IGNORECASE)

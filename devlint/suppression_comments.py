@@ -11,7 +11,7 @@ import tokenize
 import warnings
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from devlint.findings import Edit, Finding
@@ -20,6 +20,7 @@ from devlint.project.magics import python_of, python_of_script
 from devlint.project.notebooks import read_notebook
 from devlint.project.python_text import replace_extents
 from devlint.project.source import SourceError, decode, line_starts, read
+from devlint.records import dataclass
 from devlint.report import Report
 from devlint.suppression import RULES, UNUSED
 

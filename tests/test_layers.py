@@ -76,12 +76,19 @@ PACKAGES = [
             "collect",
             "api",
         ),
-        outside=("devlint.contracts", "devlint.findings", "devlint.knowledge", "devlint.nodes"),
+        outside=(
+            "devlint.contracts",
+            "devlint.findings",
+            "devlint.knowledge",
+            "devlint.nodes",
+            "devlint.records",
+        ),
     ),
     Package(
         "devlint",
         (
             "version",
+            "records",
             "nodes",
             "findings",
             "terminal",

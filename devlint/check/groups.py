@@ -8,8 +8,9 @@ The cut goes by paths and sizes only, between folders where it can: an edit move
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from devlint.records import dataclass
 
 # In bytes of source. Larger groups share more, smaller ones are spread better and kept longer.
 ALONE = 400_000  # a check of no more is one group

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from devlint.config import Config, Policy
 from devlint.findings import Finding
 from devlint.inference.confidence.policy import confidence
 from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

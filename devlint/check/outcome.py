@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from devlint.findings import FileError, Finding, Severity
 from devlint.inference.call_contexts import Feed, Given
 from devlint.project.questions import Asked
+from devlint.records import dataclass
 
 STAGES = ("parse", "inference", "rules", "locating")
 

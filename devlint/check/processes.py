@@ -14,7 +14,7 @@ import sys
 from collections import deque
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -31,6 +31,7 @@ from devlint.findings import FileError
 from devlint.inference.api import infer_file
 from devlint.project.imports import Project
 from devlint.project.survey import Survey
+from devlint.records import dataclass
 from devlint.rules import load_rules
 
 # A copy of this process has all that it needs; where there is none, or where the system's libraries

@@ -7,7 +7,7 @@ the answer that it had then. To find that out takes neither the rules nor the in
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
@@ -21,6 +21,7 @@ from devlint.entry_points import RULE_PACKS, entry_points
 from devlint.findings import FileError, Finding
 from devlint.project.discovery import Discovery
 from devlint.project.questions import Asked
+from devlint.records import dataclass
 from devlint.report import Report
 from devlint.rule import Rule
 

@@ -6,7 +6,6 @@ It loads neither the inference nor LibCST: a check whose outcomes are all in the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,6 +13,7 @@ from devlint import knowledge
 from devlint.check.judgement import Judge
 from devlint.config import Config, Policy
 from devlint.knowledge import Knowledge
+from devlint.records import dataclass
 from devlint.rule import Rule
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import json
 import os
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,7 @@ from devlint.findings import Confidence, FileError, Severity
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.project.imports import Project
 from devlint.project.questions import Asked
+from devlint.records import dataclass
 from devlint.rule import Rule
 from devlint.version import __version__
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from devlint.commands.options import Refusal
 from devlint.config import Config
 from devlint.knowledge import KnowledgeError
 from devlint.project.revisions import RevisionError
+from devlint.records import dataclass
 from devlint.report import Report
 from devlint.rule import Rule
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from devlint.inference.domain.assumptions import AssumptionKind
+from devlint.records import dataclass
 
 HOME = "self"  # in place of a parameter: where a module of a class lives
 PROJECT = ""  # in place of a function: all that the project makes

@@ -8,7 +8,9 @@ a bare name for a method of Tensor.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from devlint.records import dataclass
 
 
 class Agreement(str, enum.Enum):

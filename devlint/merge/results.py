@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from devlint.check.plain_data import NotPlain
 from devlint.check.shards import Part, unpacked
 from devlint.merge import from_json, from_sarif
+from devlint.records import dataclass
 from devlint.report import Report
 from devlint.reporters.json import VERSION
 from devlint.reporters.sarif import SHARD

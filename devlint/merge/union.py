@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from devlint.baseline import Entry, stale_entries
@@ -12,6 +11,7 @@ from devlint.check.settlement import Settling
 from devlint.check.shards import Part, Terms
 from devlint.findings import Finding, Severity
 from devlint.merge.results import MergeError, Result
+from devlint.records import dataclass
 from devlint.report import Report, in_order
 
 

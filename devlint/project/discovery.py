@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from devlint.findings import FileError
 from devlint.project.patterns import Patterns, compile_patterns, excluded
+from devlint.records import dataclass
 
 # Directories that hold no code of the project. As Ruff's default, but for `_build` and the like,
 # and an editor's copies of older states.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Protocol
@@ -51,7 +51,9 @@ class ImportGraph:
 
     def names(self, file: Path) -> Iterator[str]:
         """The modules that are imported with a file: packages come before what is in them."""
-        package = self._package_of(file)
+        return self._names(file, self._package_of(file))
+
+    def _names(self, file: Path, package: str) -> Iterator[str]:
         if self.project.has_file(file.parent, "__init__.py"):
             yield from _with_packages(package)
         for module, names, plain in self._pattern.findall("\n" + text_of(file)):
@@ -67,13 +69,19 @@ class ImportGraph:
     def file_of(self, name: str, importer: Path) -> Path | None:
         """The file that a name stands for in the imports of another: one that lies beside it where
         nothing else answers to the name, as `devlint.inference.program.imports` has it."""
-        roots = self.project.search_path(importer)
-        found = self.project.find(roots, name)
-        if found is None:
-            first, package = name.partition(".")[0], self._package_of(importer)
-            if package and self.project.find(roots, first) is None and not is_installed(first):
-                found = self.project.find(roots, f"{package}.{name}")
-        return None if found == importer else found
+        return next(self._files_of((name,), importer, self._package_of(importer)), None)
+
+    def _files_of(self, names: Iterable[str], importer: Path, package: str) -> Iterator[Path]:
+        """The files that names stand for in the imports of another, of those that stand for one."""
+        find, roots = self.project.find, self.project.search_path(importer)
+        for name in names:
+            found = find(roots, name)
+            if found is None and package:
+                first = name.partition(".")[0]
+                if find(roots, first) is None and not is_installed(first):
+                    found = find(roots, f"{package}.{name}")
+            if found is not None and found != importer:
+                yield found
 
     def _package_of(self, file: Path) -> str:
         own = self.project.name_of(file)
@@ -82,9 +90,9 @@ class ImportGraph:
     def imported_by(self, file: Path) -> frozenset[Path]:
         known = self._imports.get(file)
         if known is None:
-            found = {self.file_of(name, file) for name in self.names(file)}
-            known = frozenset(each for each in found if each is not None)
-            self._imports[file] = known
+            package = self._package_of(file)
+            names = dict.fromkeys(self._names(file, package))
+            known = self._imports[file] = frozenset(self._files_of(names, file, package))
         return known
 
     def importers_of(self, file: Path) -> set[Path]:

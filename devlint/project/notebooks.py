@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from devlint.project.magics import blank, python_of
 from devlint.project.parsing import parse, refused_by_python
 from devlint.project.source import OtherLanguage, SourceError, line_starts
+from devlint.records import dataclass
 
 NBFORMAT = 4
 _SPACE = re.compile(r"[ \t\r\n]*")

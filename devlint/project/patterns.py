@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from devlint.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

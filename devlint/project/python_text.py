@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,6 +25,7 @@ from devlint.project.source import (
     line_starts,
     split_lines,
 )
+from devlint.records import dataclass
 
 # Few files are notebooks or have cells: what reads those is imported where one does.
 if TYPE_CHECKING:

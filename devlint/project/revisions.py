@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from devlint.records import dataclass
 
 WANTED = (".py", ".ipynb")  # and what decides which of them are looked at
 IGNORE_FILE = ".gitignore"

@@ -9,12 +9,13 @@ import os
 import re
 import stat
 import tokenize
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from devlint.findings import FileError
+from devlint.records import dataclass
 
 if TYPE_CHECKING:
     import libcst as cst

@@ -75,7 +75,9 @@ def whole_words(text: bytes, name: bytes) -> Iterator[int]:
     """Where a name stands by itself: no regular expression is compiled for each one."""
     at = text.find(name)
     while at >= 0:
-        if not {*text[max(at - 1, 0) : at], *text[at + len(name) : at + len(name) + 1]} & _IN_WORDS:
+        end = at + len(name)
+        begins = not at or text[at - 1] not in _IN_WORDS
+        if begins and (end == len(text) or text[end] not in _IN_WORDS):
             yield at
         at = text.find(name, at + 1)
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
+from devlint.records import dataclass
 from devlint.rule import Rule
 
 

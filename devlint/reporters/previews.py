@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from devlint.findings import Edit, Fix
+from devlint.records import dataclass
 
 Excerpts = Mapping[str, Mapping[int, str]]  # by path, the text of lines by number
 

@@ -5,9 +5,10 @@ A file that is broken for a while, as one is that is being written, keeps what w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from devlint.findings import FileError, Finding
+from devlint.records import dataclass
 from devlint.report import Report
 
 

@@ -7,7 +7,6 @@ is computed on CUDA.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -30,6 +29,7 @@ from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted, every, shorten
+from devlint.records import dataclass
 
 _AUTOCASTS = frozenset({"torch.autocast", "torch.amp.autocast", "torch.amp.autocast_mode.autocast"})
 _SCALERS = frozenset(

@@ -4,7 +4,7 @@ what is compiled as one graph."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
@@ -23,6 +23,7 @@ from devlint.inference.program.units import Unit
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.evaluation_order import moments
 from devlint.inference.syntax.text import code, dotted, every, shorten
+from devlint.records import dataclass
 
 _MAPPING = frozenset({"torch.vmap", "torch.func.vmap", "functorch.vmap"})
 

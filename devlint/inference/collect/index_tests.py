@@ -16,7 +16,7 @@ from typing import NamedTuple
 import libcst as cst
 
 from devlint.inference.collect.index_declarations import Declarations, Parents, scope_of
-from devlint.inference.conventions import found
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import IndexTest
 from devlint.inference.program.units import Unit
@@ -45,7 +45,8 @@ class _Guard(NamedTuple):
 def settle(unit: Unit) -> None:
     """Note the numbers of cards whose truth decides whether the card is used."""
     text = unit.source.text
-    asked = set(found("card-number", text)).intersection(found("truth-asked", text))
+    named = set(found("card-number", text))
+    asked = {name for name in named if holds("truth-asked", text, name)}
     if not asked:
         return
     numbers = [each for each in card_numbers(unit.tree) if dotted(each.subject) in asked]

@@ -6,7 +6,7 @@ pass. Added up, or put into a list, it is kept with each turn of the loop.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
@@ -26,6 +26,7 @@ from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.evaluation_order import Moment, moments
 from devlint.inference.syntax.text import code, dotted, every, owner_of, shorten
+from devlint.records import dataclass
 
 _BACKWARD = frozenset({"backward", "manual_backward"})
 

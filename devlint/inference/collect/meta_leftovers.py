@@ -8,7 +8,6 @@ Each module is followed from where it is made, as long as nothing out of sight m
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -25,6 +24,7 @@ from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import code, dotted, every
+from devlint.records import dataclass
 
 _DEPTH = 3  # of modules in modules
 # Methods of a module that leave its tensors where they are, and as they are.

@@ -135,9 +135,11 @@ def _is_half(
                 if not hasattr(object, name) and not any(name in each.methods for each in bases):
                     return True
             elif isinstance(owner, cst.Name) and owner.value == first[0].name.value:
-                if name in devices or hasattr(object, name) or is_assigned(unit.source.text, name):
+                if name in devices or hasattr(object, name):
                     continue
-                if not any(classes.given(each).gives(name) for each in family):
+                if any(classes.given(each).gives(name) for each in family):
+                    continue
+                if not is_assigned(unit.source.text, name):
                     return True
     return False
 

@@ -6,7 +6,7 @@ A value is looked at where it is; only when the file is done is it known whether
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import libcst as cst
@@ -26,6 +26,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import shorten
+from devlint.records import dataclass
 
 MAX_HELD = 8  # values in a container, and of one name
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from devlint.inference.program.events import LoopLeft, MoveNote
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import dotted, shorten
+from devlint.records import dataclass
 
 _MOVES = frozenset({"to", "cuda", "cpu"})
 

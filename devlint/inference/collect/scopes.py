@@ -12,7 +12,6 @@ to parts of what was loaded.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -31,6 +30,7 @@ from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
 from devlint.inference.syntax.text import code, dotted, every, owner_of
+from devlint.records import dataclass
 
 _OF_HOST = ("np", "numpy", "plt", "ax", "axes")
 

@@ -8,7 +8,7 @@ a tensor, and any callee of which that can't be ruled out.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
@@ -32,6 +32,7 @@ from devlint.inference.summaries.waits import function_site
 from devlint.inference.syntax.evaluation_order import Moment, moments
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.knowledge.model import Result
+from devlint.records import dataclass
 
 _NOWHERE = -1  # the strength of work that is on the host
 _OPEN = 0  # on an accelerator if the caller's inputs are

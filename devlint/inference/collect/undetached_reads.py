@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
@@ -21,6 +21,7 @@ from devlint.inference.program.events import ArrayTaken, MethodRead
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.roles import evaluates, turns_gradients_off
 from devlint.inference.program.units import Unit
+from devlint.records import dataclass
 
 _MAX_CALLERS = 6  # deep
 

@@ -29,8 +29,8 @@ def holds(convention: str, text: str, name: str = "") -> bool:
         return False  # every row about a name has it in its patterns
     if not _may_hold(convention, text, name):
         return False
-    if len(text) > _LONG and not name and search_of(convention).is_of_a_line:
-        held = next(_in_lines(convention, text), None) is not None
+    if len(text) > _LONG and search_of(convention).is_of_a_line:
+        held = next(_in_lines(convention, text, name), None) is not None
     else:
         held = _pattern(convention, name).search(text) is not None
     if held and _held is not None:
@@ -109,11 +109,13 @@ def _may_hold(convention: str, text: str, name: str) -> bool:
     return any(map(text.__contains__, texts))  # a generator takes longer than most of the searches
 
 
-def _in_lines(convention: str, text: str) -> Iterator[re.Match[str]]:
+def _in_lines(convention: str, text: str, name: str) -> Iterator[re.Match[str]]:
     """The places in a text, looked for only in lines where one of the texts stands that the pattern
     can't do without: to search a whole file takes ten times as long."""
     texts = search_of(convention).literals
     assert texts is not None
+    if name:
+        texts = tuple(each.replace(NAME, name) for each in texts)
     lines: set[tuple[int, int]] = set()
     for each in texts:
         place = text.find(each)
@@ -122,7 +124,7 @@ def _in_lines(convention: str, text: str) -> Iterator[re.Match[str]]:
             end = len(text) if end < 0 else end
             lines.add((text.rfind("\n", 0, place) + 1, end))
             place = text.find(each, end)
-    pattern = _regex(convention)
+    pattern = _pattern(convention, name)
     for start, end in sorted(lines):
         yield from pattern.finditer(text, start, end)
 
@@ -136,8 +138,8 @@ def _lower(text: str) -> str:
 def _found(convention: str, text: str, name: str) -> tuple[str, ...]:
     if name not in text:
         return ()
-    if len(text) > _LONG and not name and search_of(convention).is_of_a_line:
-        matches = _in_lines(convention, text)
+    if len(text) > _LONG and search_of(convention).is_of_a_line:
+        matches = _in_lines(convention, text, name)
     else:
         matches = _pattern(convention, name).finditer(text)
     return tuple(match[1] if match.re.groups else match[0] for match in matches)

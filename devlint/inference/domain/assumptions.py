@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+from devlint.records import dataclass
 
 if TYPE_CHECKING:
     from devlint.inference.domain.provenance import Site

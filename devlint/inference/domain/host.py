@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from typing import Any
 
 from devlint.inference.domain.path_conditions import PathCondition, Sides
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, without
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False, repr=False)

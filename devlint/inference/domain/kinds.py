@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
+from devlint.records import dataclass
 
 MAX_WAYS = 8  # on which a function moves one value
 MAX_ANCESTORS = 64  # that one question after a value's evidence goes back to

@@ -17,7 +17,8 @@ This is the algebra alone: which predicate a test is on is for the interpreter t
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+
+from devlint.records import dataclass
 
 MAX_FACTS = 12  # that one value keeps: the latest
 

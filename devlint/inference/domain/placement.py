@@ -7,8 +7,9 @@ meets anything in silence.
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 from typing import TypeAlias
+
+from devlint.records import dataclass
 
 ACCELERATORS = frozenset({"cuda", "mps", "xpu", "hpu", "npu", "mlu", "tpu", "xla", "ipu", "musa"})
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Protocol
 
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.value import Value
 from devlint.nodes import cst
+from devlint.records import dataclass
 
 
 class Source(Protocol):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import (
@@ -17,6 +16,7 @@ from devlint.inference.domain.path_conditions import (
 from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.records import dataclass
 
 # Traits of a tensor, as bits.
 SCALAR = 1  # 0-dim

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 import libcst as cst
@@ -45,6 +45,7 @@ from devlint.inference.facts.waits import (
     Sync,
     Timing,
 )
+from devlint.records import dataclass
 
 
 class ParsedSource(Source, Protocol):

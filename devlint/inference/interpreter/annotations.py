@@ -8,8 +8,6 @@ leaves open is an untyped value, as a parameter without one is.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from devlint.inference.domain.containers import Mapping, Sequence
@@ -23,6 +21,7 @@ from devlint.inference.interpreter import contracts
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import code, dotted
+from devlint.records import dataclass
 
 _ARRAY_TYPES = frozenset(
     {"np.ndarray", "numpy.ndarray", "ndarray", "npt.NDArray", "NDArray", "numpy.typing.NDArray"}

@@ -9,12 +9,10 @@ Classifier(Encoder())
 
 from __future__ import annotations
 
-from collections import Counter
 from functools import cached_property
 
 import libcst as cst
 
-from devlint.inference.conventions import found
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import lookup
 from devlint.inference.program.units import Unit
@@ -28,14 +26,14 @@ class _Constructed:
 
     def __init__(self, unit: Unit) -> None:
         self.tree = unit.tree
-        self.counts = Counter(found("any-call", unit.source.text))
+        self.text = unit.source.text
 
     @cached_property
     def calls(self) -> Constructions:
         return Constructions(self.tree)
 
     def may_have(self, info: ClassInfo) -> bool:
-        return self.counts[info.name] > isinstance(info.node.lpar, cst.LeftParen)
+        return self.text.count(f"{info.name}(") > isinstance(info.node.lpar, cst.LeftParen)
 
 
 def handed_class(function: Function, name: str) -> ClassInfo | None:

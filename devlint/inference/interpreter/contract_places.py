@@ -7,7 +7,7 @@ A parameter, a result, an attribute or a variable that has a contract lives wher
 from __future__ import annotations
 
 from collections.abc import Mapping as ReadOnly
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from devlint.contracts import ACCELERATOR, SELF, On, Requirement, SameDevice
 from devlint.inference.domain.containers import Mapping, Sequence
@@ -21,6 +21,7 @@ from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame, interpreter_of
 from devlint.inference.program.functions import Parameter
 from devlint.inference.program.values import Instance
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.conventions import found, holds, may_hold
+from devlint.inference.conventions import found, holds
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import (
     ASSUMED,
@@ -113,10 +113,11 @@ def _keeps_module(function: Function, name: str) -> bool:
     info = function.info
     if info is None or function.name != "__init__":
         return False
-    if not may_hold("kept-argument", function.unit.source.text, name):
+    if not function.unit.contains(f" = {name}"):
         return False
-    kept = found("kept-argument", function.text, name)[:1]
-    return any(info.says("used-as-module", f"self.{each}") for each in kept)
+    kept = [each.partition(" = ") for each in found("kept-argument", function.text)]
+    attribute = next((attribute for attribute, _, argument in kept if argument == name), "")
+    return bool(attribute) and info.says("used-as-module", f"self.{attribute}")
 
 
 class _AskedAsModules:

@@ -8,7 +8,7 @@ a callee out of sight returns is EXPECTED to be recorded, which a backward pass 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
@@ -24,6 +24,7 @@ from devlint.inference.program.roles import turns_gradients_off
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted
 from devlint.knowledge.autograd import RECORDED_OPERATIONS, RECORDED_OPERATORS
+from devlint.records import dataclass
 
 BOTH = RECORDED | EXPECTED
 

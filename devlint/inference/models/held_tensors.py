@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import libcst as cst
+
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
@@ -50,11 +52,22 @@ def is_chosen_here(frame: Frame, value: Value) -> bool:
 
 def _function_of(frame: Frame, step: Provenance) -> Function | None:
     """The function that a step of a history was made in."""
-    unit = frame.unit.context.units.get(step.source.path)
-    for function in functions_of(unit) if unit is not None else ():
-        if any(node is step.node for node in every(function.node, type(step.node))):
-            return function
-    return None
+    context = frame.unit.context
+    known = context.kept(_Makers).of
+    unit = context.units.get(step.source.path)
+    if step.node not in known and unit is not None:
+        for function in functions_of(unit):
+            if any(node is step.node for node in every(function.node, type(step.node))):
+                known[step.node] = function
+                break
+    return known.get(step.node)
+
+
+class _Makers:
+    """The functions that nodes stand in, of those that were asked for."""
+
+    def __init__(self) -> None:
+        self.of: dict[cst.CSTNode, Function] = {}
 
 
 def _placing(step: Provenance) -> Provenance:

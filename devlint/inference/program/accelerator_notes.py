@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import libcst as cst
@@ -15,6 +14,7 @@ from devlint.inference.program.declarations import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.host_choices import HostChoices
 from devlint.inference.syntax.words import asks_for_accelerator
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

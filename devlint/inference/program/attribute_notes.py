@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from devlint.inference.call_contexts import Given
 from devlint.inference.domain.path_conditions import NamedLiteral
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

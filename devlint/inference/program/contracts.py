@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 import libcst as cst
 
 from devlint.contracts import Requirement
 from devlint.inference.domain.provenance import Provenance, Source, StepKind
+from devlint.records import dataclass
 
 
 class Declared(NamedTuple):

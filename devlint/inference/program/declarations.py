@@ -7,7 +7,7 @@ that refer to them are in `values`, and the frames that they run in are in `fram
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from devlint.inference.syntax.filled_lists import FilledLists
 from devlint.inference.syntax.names import Names
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.trials import is_trial
+from devlint.records import dataclass
 
 MAX_BASES = 12
 

@@ -5,7 +5,6 @@ The interpreter and the models emit them (`frame.emit`), collectors listen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import libcst as cst
@@ -20,6 +19,7 @@ from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.functions import Arguments, Parameter, Summary
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.values import Instance
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

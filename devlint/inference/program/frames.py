@@ -5,7 +5,6 @@ from __future__ import annotations
 import builtins
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 import libcst as cst
@@ -36,6 +35,7 @@ from devlint.inference.program.state import State
 from devlint.inference.program.units import REFUSED, Unit
 from devlint.inference.program.values import FunctionValue, Instance, read
 from devlint.inference.syntax.moved_globals import MOVES, moved_globals
+from devlint.records import dataclass
 
 _HOLDERS = frozenset({Sequence, Mapping, Union, Loader})
 

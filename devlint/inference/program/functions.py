@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
@@ -11,6 +11,7 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.value import Value
 from devlint.inference.program.meetings import Pending
 from devlint.inference.program.outcomes import MovedEntry
+from devlint.records import dataclass
 
 
 class Arguments:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import libcst as cst
@@ -10,6 +10,7 @@ import libcst as cst
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import Hotness
+from devlint.records import dataclass
 
 # By name, by "self.x", by address (what a container holds) and by module (where it is now).
 Environment = dict[Any, Value]

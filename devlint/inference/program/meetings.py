@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import libcst as cst
@@ -14,6 +14,7 @@ from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.facts import MeetingKind
+from devlint.records import dataclass
 
 Operand = tuple[Tensor, cst.CSTNode]  # a tensor, and how the code writes it
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
 from devlint.inference.domain.placement import Placement, Variable
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

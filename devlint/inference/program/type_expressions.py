@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import libcst as cst
 
 from devlint.inference.domain.path_conditions import Sides
 from devlint.inference.domain.value import Value
 from devlint.inference.program.frames import Frame
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False, repr=False)

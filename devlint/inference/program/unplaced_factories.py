@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
 from devlint.inference.domain.provenance import Provenance
 from devlint.inference.domain.tensors import Tensor
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
@@ -23,6 +22,7 @@ from devlint.inference.domain.value import (
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.loops import Environment
 from devlint.inference.program.units import Unit
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False, repr=False)

@@ -10,10 +10,14 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.syntax.text import dotted, parts
+from devlint.inference.syntax.text import LEAVES, dotted, parts
 
 _Scope = cst.FunctionDef | cst.Lambda | None  # None: the file's own statements
 _FOLLOWED = 3  # names, from one to what another holds
+_NOTED = frozenset(
+    {cst.Call, cst.ClassDef, cst.Assign, cst.AnnAssign, cst.NamedExpr, cst.Param, cst.AsName}
+    | {cst.AugAssign, cst.For, cst.CompFor}
+)
 
 
 class Constructions:
@@ -25,21 +29,24 @@ class Constructions:
         self._calls: dict[str, list[tuple[cst.Call, _Scope]]] = {}
         self._bound: dict[tuple[_Scope, str], list[cst.BaseExpression | None]] = {}
         for node, scope in _scoped(tree):
-            if isinstance(node, cst.Call) and isinstance(node.func, cst.Name):
+            if type(node) in _NOTED:
+                self._note(node, scope)
+
+    def _note(self, node: cst.CSTNode, scope: _Scope) -> None:
+        if isinstance(node, cst.Call):
+            if isinstance(node.func, cst.Name):
                 self._calls.setdefault(node.func.value, []).append((node, scope))
-            elif isinstance(node, cst.ClassDef):
-                self.bases.update(dotted(base.value) for base in node.bases)
-            elif isinstance(node, cst.Assign):
-                for target in node.targets:
-                    self._bind(scope, target.target, node.value)
-            elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)):
-                self._bind(scope, node.target, node.value)
-            elif isinstance(node, cst.Param):
-                self._bind(scope, node.name, None)
-            elif isinstance(node, (cst.AugAssign, cst.For, cst.CompFor)):
-                self._bind(scope, node.target, None)
-            elif isinstance(node, cst.AsName):
-                self._bind(scope, node.name, None)
+        elif isinstance(node, cst.ClassDef):
+            self.bases.update(dotted(base.value) for base in node.bases)
+        elif isinstance(node, cst.Assign):
+            for target in node.targets:
+                self._bind(scope, target.target, node.value)
+        elif isinstance(node, (cst.AnnAssign, cst.NamedExpr)):
+            self._bind(scope, node.target, node.value)
+        elif isinstance(node, (cst.Param, cst.AsName)):
+            self._bind(scope, node.name, None)
+        elif isinstance(node, (cst.AugAssign, cst.For, cst.CompFor)):
+            self._bind(scope, node.target, None)
 
     def handed(self, callee: str, index: int, name: str) -> list[cst.BaseExpression] | None:
         """What the calls of `callee` hand in for the parameter at this position, or of this name,
@@ -91,13 +98,13 @@ def _argument(call: cst.Call, index: int, name: str) -> cst.BaseExpression | Non
 
 
 def _scoped(tree: cst.Module) -> Iterator[tuple[cst.CSTNode, _Scope]]:
-    """All nodes, each with the innermost function that it is in."""
+    """All nodes but names and literals, each with the innermost function that it is in."""
     waiting: list[tuple[cst.CSTNode, _Scope]] = [(tree, None)]
     while waiting:
         node, scope = waiting.pop()
         yield node, scope
         inner = node if isinstance(node, (cst.FunctionDef, cst.Lambda)) else scope
-        waiting += [(part, inner) for part in parts(node)]
+        waiting += [(part, inner) for part in parts(node) if type(part) not in LEAVES]
 
 
 _SAME = frozenset({"to", "cuda", "cpu", "eval", "train", "float", "half", "double"})

@@ -41,7 +41,7 @@ def walk(node: cst.CSTNode) -> Iterator[tuple[cst.CSTNode, Branches]]:
         kind = type(node)
         if kind in _SCOPES:
             continue
-        below = list(parts(node))
+        below = parts(node)
         below.reverse()
         if kind in _DEPENDED_ON:
             waiting += [

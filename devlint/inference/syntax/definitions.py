@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
 from devlint.inference.syntax.text import parts
+from devlint.records import dataclass
 
 # By type: an `isinstance` of a node takes ten times as long, and each node of a function is asked.
 _LATER = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})  # they read when they are called

@@ -12,11 +12,12 @@ or among others: `both = sum(zip(xs, ys), ())`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import libcst as cst
 
 from devlint.inference.syntax.text import called_name, dotted, names_in, parts
+from devlint.records import dataclass
 
 
 @dataclass(slots=True, eq=False)

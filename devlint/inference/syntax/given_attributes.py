@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import libcst as cst
 
-from devlint.inference.syntax.text import called_name, dotted, every, parts
+from devlint.inference.syntax.text import LEAVES, called_name, dotted, every, parts
 
 
 class GivenAttributes(NamedTuple):
@@ -128,7 +128,9 @@ def attribute_reads(method: cst.FunctionDef) -> Iterator[AttributeRead]:
     waiting: list[cst.CSTNode] = [method.body]
     while waiting:
         current = waiting.pop()
-        if isinstance(current, cst.ClassDef) or (isinstance(current, cst.Try) and current.handlers):
+        if type(current) in LEAVES or isinstance(current, cst.ClassDef):
+            continue
+        if isinstance(current, cst.Try) and current.handlers:
             continue
         if isinstance(current, cst.Call):
             called.add(current.func)

@@ -20,9 +20,12 @@ def moved_sources(function: cst.CSTNode) -> frozenset[str]:
     """The values, as they are written, that a function brings from the host to another device:
     none that it puts in their own place, `x = x.to(device)`, and no module, which moves in place.
     """
+    moves = [call for call in every(function, cst.Call) if leaves_host(call)]
+    if not moves:
+        return frozenset()
     in_place = {each.value for each in every(function, cst.Expr)}
-    moves = (c.func for c in every(function, cst.Call) if leaves_host(c) and c not in in_place)
-    sources = (func.value for func in moves if isinstance(func, cst.Attribute))
+    moved = (call.func for call in moves if call not in in_place)
+    sources = (func.value for func in moved if isinstance(func, cst.Attribute))
     found = {code(source) for source in sources if _is_named_value(source)}
     if found:
         found -= {code(each.target) for each in every(function, cst.AssignTarget)}

@@ -15,13 +15,13 @@ the object holds, and what code outside of the class does to an object that it m
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.syntax.constructions import made_by
 from devlint.inference.syntax.text import code, dotted, parts
+from devlint.records import dataclass
 
 _ACCELERATING = frozenset({"cuda", "xpu", "npu"})
 

@@ -116,9 +116,10 @@ def every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
     waiting = [node]
     while waiting:
         current = waiting.pop()
-        if type(current) in kinds:
+        found = type(current)
+        if found in kinds:
             yield current  # type: ignore[misc]  # it is of that kind
-        if type(current) not in closed:
+        if found not in closed:
             below = parts(current)
             below.reverse()
             waiting += below
@@ -127,14 +128,12 @@ def every(node: cst.CSTNode, kind: type[Node]) -> Iterator[Node]:
 def parts(node: cst.CSTNode) -> list[cst.CSTNode]:
     """The nodes that a node holds, but for white space, comments and punctuation: much faster than
     `CSTNode.children`, which visits them."""
-    found: list[cst.CSTNode] = []
-    for held in _held(type(node))(node):
-        kind: type[object] = type(held)
-        if kind in _NODES:
-            found.append(held)
-        elif kind is tuple or kind is list:
-            found += held
-    return found
+    kind = type(node)
+    try:
+        parts_of = _PARTS[kind]
+    except KeyError:
+        parts_of = _PARTS[kind] = parts_by_fields(kind)
+    return parts_of(node)
 
 
 def parents_below(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
@@ -150,16 +149,51 @@ def parents_below(root: cst.CSTNode) -> dict[cst.CSTNode, cst.CSTNode]:
     return parents
 
 
-@cache
-def _held(kind: type[cst.CSTNode]) -> Callable[[cst.CSTNode], tuple[Any, ...]]:
-    """Gets what a node of the kind holds; all fields in one call."""
+# The parts of those kinds that are met most. Of the others the fields are looked through.
+_PARTS: dict[type[cst.CSTNode], Callable[[Any], list[cst.CSTNode]]] = {
+    cst.Annotation: lambda node: [node.annotation],
+    cst.Arg: lambda node: [node.value] if node.keyword is None else [node.value, node.keyword],
+    cst.Assign: lambda node: [*node.targets, node.value],
+    cst.AssignTarget: lambda node: [node.target],
+    cst.Attribute: lambda node: [node.value, node.attr],
+    cst.BinaryOperation: lambda node: [node.left, node.operator, node.right],
+    cst.BooleanOperation: lambda node: [node.left, node.operator, node.right],
+    cst.Call: lambda node: [node.func, *node.args],
+    cst.Comparison: lambda node: [node.left, *node.comparisons],
+    cst.ComparisonTarget: lambda node: [node.operator, node.comparator],
+    cst.Element: lambda node: [node.value],
+    cst.Expr: lambda node: [node.value],
+    cst.IndentedBlock: lambda node: [*node.body],
+    cst.Index: lambda node: [node.value],
+    cst.List: lambda node: [*node.elements],
+    cst.SimpleStatementLine: lambda node: [*node.body],
+    cst.Subscript: lambda node: [node.value, *node.slice],
+    cst.SubscriptElement: lambda node: [node.slice],
+    cst.Tuple: lambda node: [*node.elements],
+    cst.UnaryOperation: lambda node: [node.operator, node.expression],
+}
+
+
+def parts_by_fields(kind: type[cst.CSTNode]) -> Callable[[Any], list[cst.CSTNode]]:
+    """The parts of any node of a kind, in the order of its fields."""
     names = [f.name for f in fields(kind) if f.type not in _TEXT and f.name not in _PUNCTUATION]
     names = [n for n in names if not ("whitespace" in n or n.endswith(_BLANK))]
     if not names:
-        return lambda node: ()
+        return lambda node: []
     get: Callable[[cst.CSTNode], Any] = attrgetter(*names)
-    # it gives a tuple for several names only
-    return get if len(names) > 1 else lambda node: (get(node),)
+    is_one = len(names) == 1  # else it gives a tuple
+
+    def parts_of(node: cst.CSTNode) -> list[cst.CSTNode]:
+        found: list[cst.CSTNode] = []
+        for held in (get(node),) if is_one else get(node):
+            kind: type[object] = type(held)
+            if kind in _NODES:
+                found.append(held)
+            elif kind is tuple or kind is list:
+                found += held
+        return found
+
+    return parts_of
 
 
 @cache

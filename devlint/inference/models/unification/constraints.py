@@ -8,8 +8,10 @@ of two that clash is told as the odd one: the weaker, which stands behind.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypeAlias, TypeVar
+
+from devlint.records import dataclass
 
 T = TypeVar("T")
 R = TypeVar("R")
