@@ -50,7 +50,8 @@ def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         index.evidence.effects.as_index = True
         return DeviceValue(index.place, sure=True)  # a parameter: the caller chooses the index
     elif type(place) is Device and index is not None and type(index) is not Const:
-        place = named_device(frame, shorten(node)).place  # one of several cards
+        numbered = place.type == "cuda"
+        place = named_device(frame, shorten(node), numbered).place  # one of several cards
     return DeviceValue(place, sure=True)
 
 
