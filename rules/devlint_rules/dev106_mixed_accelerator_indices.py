@@ -12,8 +12,14 @@ from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.meetings import causes_of
 from devlint_rules.helpers.operand_device import moved_there_instead, moved_where_it_meets
 from devlint_rules.helpers.ownership import strays
-from devlint_rules.helpers.rewrites import moved_to, name_as_atom, where_it_meets
-from devlint_rules.helpers.wording import clash, device_there, meeting_trace, module_is
+from devlint_rules.helpers.rewrites import is_path, moved_to, name_as_atom, where_it_meets
+from devlint_rules.helpers.wording import (
+    clash,
+    device_of_module,
+    device_there,
+    meeting_trace,
+    module_is,
+)
 
 
 def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
@@ -24,6 +30,8 @@ def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
 
 def _advice(facts: Facts, meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
+    if strays(meeting) and module_is(meeting) == "right" and is_path(right.name):
+        return f"go by the other: `.to({device_of_module(right.name)})`"
     if strays(meeting):
         there = device_there(facts, meeting, meeting.site.node)
         return f"go by the other: `.to({there})`" if there else "go by the other's device"
@@ -82,7 +90,9 @@ Reports operands on two accelerators of one type: `cuda:0` and `cuda:1`, or `cud
 (the current device) and a fixed index. It claims these whatever brings them together: an operation,
 a module and its input, an index. In a library, a tensor that a bare `.cuda()` behind a condition
 (`if x.is_cuda`), or code for CUDA alone, puts on the current device is reported where it meets an
-input, too: as a warning, since it raises only where other cards are used.""",
+input, too: as a warning, since it raises only where other cards are used. So is what a bare
+`.cuda()` puts there, where it meets a card by its number (`f"cuda:{rank}"`) and nothing makes that
+the current one.""",
     why="""\
 Cross-GPU operations are not allowed: PyTorch raises `RuntimeError: Expected all tensors to be on
 the same device`, even where the two could reach each other's memory. `"cuda"` and `.cuda()` mean
@@ -122,6 +132,16 @@ def pad(mask: torch.Tensor, length: int) -> torch.Tensor:
         filler = filler.cuda()
     return torch.cat([mask.float(), filler], dim=1)
 """,
+        """\
+import torch
+from torch import nn
+
+
+def score(rows: torch.Tensor, number: int) -> torch.Tensor:
+    device = f"cuda:{number}"
+    head = nn.Linear(8, 1).cuda()
+    return head(rows.to(device))
+""",
     ),
     good=(
         """\
@@ -154,6 +174,22 @@ import torch
 def pad(mask: torch.Tensor, length: int) -> torch.Tensor:
     filler = torch.zeros(mask.size(0), length - mask.size(1), device=mask.device)
     return torch.cat([mask.float(), filler], dim=1)
+""",
+        """\
+import torch
+from torch import nn
+
+
+def score(rows: torch.Tensor, number: int) -> torch.Tensor:
+    device = f"cuda:{number}"
+    head = nn.Linear(8, 1).to(device)
+    return head(rows.to(device))
+
+
+def score_on_current(rows: torch.Tensor, number: int) -> torch.Tensor:
+    with torch.cuda.device(number):
+        head = nn.Linear(8, 1).cuda()
+    return head(rows.to(f"cuda:{number}"))
 """,
     ),
     check=_check,

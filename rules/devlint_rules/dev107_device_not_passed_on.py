@@ -26,6 +26,8 @@ _MESSAGES = {
     Neglect.UNUSED: f"{_HAS}does not use it: `{{callee}}` works on its default one",
     Neglect.REPLACED: f"{_HAS}asks no more than whether it is the CPU: `{{callee}}` has one card "
     "for all",
+    Neglect.OVERWRITTEN: f"{_HAS}binds it anew before it reads it, to `{{callee}}`: what "
+    "callers ask for has no effect",
     Neglect.MAPPED: f"{_HAS}only loads weights to it: `{{callee}}` is not moved there",
     Neglect.UNRESOLVED: "`{callee}` goes by the `{parameter}` that was given, which may be None, "
     "and not by what it was resolved to",
@@ -43,6 +45,7 @@ _ADVICE = {
     Neglect.DEFAULTED: "say where, by the input: `{parameter}.device`",
     Neglect.UNUSED: "pass it on: `{called}({others}{parameter}={parameter})`",
     Neglect.REPLACED: "take the one that was asked for: `torch.device({parameter})`",
+    Neglect.OVERWRITTEN: "choose only where none is asked for: `if {parameter} is None:`",
     Neglect.MAPPED: "return `{callee}.to({parameter})`",
     Neglect.UNRESOLVED: "use the device that it was resolved to",
     Neglect.BESIDE: "move all to `{parameter}`",
@@ -117,7 +120,8 @@ to its default although the caller has a device under the same name, or a flag s
 one of a function that works on `"cuda"` by default, with an input of the caller's; a function that
 calls itself without its own device; one that never mentions its device, and returns or lets an
 object keep what a factory makes on the default one, or calls one that takes the like; and one that
-takes the first card for whatever device it is given, but for the CPU. So are a function that loads
+takes the first card for whatever device it is given, but for the CPU; and one that replaces its
+device by `"cuda"` or by a choice of its own before it reads it. So are a function that loads
 weights to its device and returns the model where it was made; one that resolves a device which may
 be None, and goes on with None; one that moves its module to the device and what goes in to
 `self.device`; and one that waits for the current card (`torch.cuda.synchronize()`) whichever it is
@@ -154,6 +158,14 @@ def load(width, device=None):
 def main(device="cuda"):
     model = load(16)
     print(model(torch.ones(1, 16, device=device)))
+""",
+        """\
+import torch
+
+
+def restore(path, device="cpu"):
+    device = "cuda" if torch.cuda.is_available() else "cpu"
+    return torch.load(path, map_location=device)
 """,
         """\
 import torch

@@ -25,6 +25,7 @@ _ADVICE = {
     Mistake.NEVER_BARE: "compare its type: `{device}.type == {other}`",
     Mistake.ALWAYS_BARE: "compare its type: `{device}.type != {other}`",
     Mistake.NO_SUCH_TYPE: 'PyTorch calls it "cuda" (or "mps", "xpu", …)',
+    Mistake.NO_TYPE: "ask the tensor: `{callee}.is_cuda`",
     Mistake.NO_INDEX: 'say which card: `torch.device("{type}", 0)`; without the call it '
     "is that one",
     Mistake.NO_LIST: "hand in a list: `device_ids=[{text}]`",
@@ -38,6 +39,7 @@ _ADVICE = {
     Mistake.PRECEDENCE: 'put the choice in brackets: `device or ("cuda" if … else "cpu")`',
     Mistake.NO_TEXT: 'ask its type: `{device}.type == "{type}"`',
     Mistake.UNCALLED: "call it: `{text}()`",
+    Mistake.CALLED: "write `{callee}`",
     Mistake.READ_ONLY: "leave it out: `{text}` tells where it was moved; keep another device under "
     "another name",
 }
@@ -67,6 +69,8 @@ _MESSAGES = {
     Mistake.NEVER_BARE: f"`{{text}}` is never true: {_INDEXED}",
     Mistake.ALWAYS_BARE: f"`{{text}}` is always true: {_INDEXED}",
     Mistake.NO_SUCH_TYPE: 'no device is called "gpu": `{text}` never holds of one',
+    Mistake.NO_TYPE: "`{text}` does not tell where `{callee}` is: the type of a tensor is "
+    "the same on every device",
     Mistake.NO_INDEX: "`{callee}` needs a card's index, which `{text}` does not have",
     Mistake.NO_LIST: "`{callee}` is given `{text}` for `device_ids`, which is one card and no list",
     Mistake.CARD_NUMBER: "`{callee}` is given `{text}` for `map_location`, which is a number: a "
@@ -82,6 +86,7 @@ _MESSAGES = {
     "what the condition chooses",
     Mistake.NO_TEXT: "`{text}` raises: a `torch.device` contains no text",
     Mistake.UNCALLED: "`{text}` is not called, and a function is always true",
+    Mistake.CALLED: "`{text}` raises: `{callee}` is a property, and no method",
     Mistake.READ_ONLY: "`{text}` can't be set: it is a property of `{callee}`, and has no setter",
 }
 
@@ -133,6 +138,7 @@ def _advice(fact: MistakenDevice) -> str:
         type=kind,
         other=f"{paths[1]}.type" if len(paths) > 1 else f'"{fact.callee}"',
         text=fact.text,
+        callee=fact.callee,
     )
 
 
@@ -183,13 +189,13 @@ Reports what is no device where one belongs, and what is asked or set of a devic
 - a truth value, or `torch.cuda.device(i)`, passed as a device; `y.to(x.get_device())`;
 - a `torch.device` compared with a string, also one that all calls in sight hand in for a parameter;
   a tensor's compared with one that has no index; the name of a device compared with `"gpu"`;
-  `"cuda" in x.device`;
+  `"cuda" in x.device`, `"gpu" in str(device)`, `"cuda" in str(type(x))`;
 - `torch.cuda.set_device("cuda")`; a number for `device_ids` or `map_location`; `"cuda:0"` in
   `CUDA_VISIBLE_DEVICES`; `non_blocking` given to the `.cuda()` of a module;
 - `device.index or -1`, `device.index or 0` and their like;
   `device or "cuda" if available else "cpu"`, where the `or` binds closer than the `if`;
 - `self.device = …` where that is a property without a setter, as in a `LightningModule`;
-- `if torch.cuda.is_available:`, which is not called.""",
+- `if torch.cuda.is_available:`, which is not called, and `x.is_cuda()`, which is a property.""",
     why="""\
 Some of it raises, on every machine or where a card is, and some goes another way than it reads:
 
@@ -201,7 +207,8 @@ Some of it raises, on every machine or where a card is, and some goes another wa
 - `x.device == "cuda"` is False wherever `x` lives, without an error: a `torch.device` equals only a
   `torch.device`, so that the branch behind it never runs. Nor is `x.device == torch.device("cuda")`
   ever true: where a tensor is on a card, its device has an index, as `cuda:0` has. `"cuda" in
-  x.device` raises `TypeError`: a `torch.device` is no text.
+  x.device` raises `TypeError`: a `torch.device` is no text. `"gpu" in str(device)` is false of
+  every device, and so is `"cuda" in str(type(x))`: the type of a tensor is `torch.Tensor`.
 - `torch.cuda.set_device` wants the index of a card and raises `ValueError` for a bare `"cuda"`;
   `Module.cuda` takes a device alone and raises `TypeError` for more; so does `device_ids=0`, which
   is no list, and `map_location=0`, which is called as a function. `CUDA_VISIBLE_DEVICES="cuda:0"`
@@ -211,7 +218,8 @@ Some of it raises, on every machine or where a card is, and some goes another wa
   else "cpu"` the first half is what the condition chooses: on a machine without CUDA the device
   that was asked for is ignored.
 - To set a property that has no setter raises `AttributeError`. And a function that is not called is
-  true on every machine: code for CUDA runs where there is none.""",
+  true on every machine: code for CUDA runs where there is none; `x.is_cuda()` and `x.device()`
+  raise `TypeError` on every one: what they call is a value.""",
     reference="https://docs.pytorch.org/docs/stable/tensor_attributes.html#torch.device",
     bad=(
         """\
@@ -258,6 +266,22 @@ import torch
 
 def resume(path):
     return torch.load(path, map_location=torch.cuda.current_device())
+""",
+        """\
+import torch
+
+
+def encode(tokenizer, lines, device: torch.device):
+    multiple = 8 if "gpu" in str(device) else None
+    return tokenizer(lines, return_tensors="pt", pad_to_multiple_of=multiple).to(device)
+""",
+        """\
+import torch
+
+
+def one_hot(labels: torch.Tensor, count: int) -> torch.Tensor:
+    device = "cuda" if labels.is_cuda() else "cpu"
+    return torch.eye(count, device=device)[labels]
 """,
     ),
     good=(
@@ -311,6 +335,18 @@ import torch
 
 def resume(path):
     return torch.load(path, map_location=torch.device("cuda", torch.cuda.current_device()))
+""",
+        """\
+import torch
+
+
+def encode(tokenizer, lines, device: torch.device):
+    multiple = 8 if "cuda" in str(device) else None
+    return tokenizer(lines, return_tensors="pt", pad_to_multiple_of=multiple).to(device)
+
+
+def one_hot(labels: torch.Tensor, count: int) -> torch.Tensor:
+    return torch.eye(count, device=labels.device)[labels]
 """,
     ),
     check=_check,

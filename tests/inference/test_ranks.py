@@ -31,6 +31,27 @@ def test_a_rank_is_global_if_it_is_so_on_one_way(rank, is_global):
 
 
 @pytest.mark.parametrize(
+    ("asked", "is_global"),
+    [
+        ("from mmengine.dist import get_rank\nrank = get_rank()", True),
+        ("from mmcv.runner import get_dist_info\nrank, _ = get_dist_info()", True),
+        ("from mmcv.runner import get_dist_info\n_, rank = get_dist_info()", False),
+        ("import deepspeed.comm as comm\nrank = comm.get_rank()", True),
+        ("import ignite.distributed as idist\nrank = idist.get_rank()", True),
+        ("import ignite.distributed as idist\nrank = idist.get_local_rank()", False),
+        (
+            "from mmengine.dist import get_rank\nrank = get_rank() % torch.cuda.device_count()",
+            False,
+        ),
+    ],
+)
+def test_a_wrapper_gives_the_global_rank_as_torch_does(asked, is_global):
+    imported, _, asked = asked.partition("\n")
+    code = f"{imported}\ndef start():\n    {asked}\n    torch.cuda.set_device(rank)\n"
+    assert any(fact.global_rank for fact in given(code).mentions) is is_global
+
+
+@pytest.mark.parametrize(
     ("group", "load", "guarded"),
     [
         # each process loads: onto the one card that it was saved from

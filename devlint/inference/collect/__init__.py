@@ -35,7 +35,9 @@ Its modules:
     devices_beside: a device that a method is given, and that of its object
     ignored_devices, dropped_devices, invalid_devices: devices not kept to, not passed on, or none
     device_comparisons: comparisons of devices that come out the same anywhere
-    unread_devices: devices that a function takes and never reads
+    device_texts: what is asked of the text of a device, or of a tensor's type, and is never there
+    unread_devices, overwritten_devices: devices that a function takes and never reads
+    called_properties: properties of a tensor that are called
     index_tests, index_declarations: numbers of cards that are asked for their truth
     compared_parameters, read_only_devices: devices compared with texts, and those that nobody sets
     unmoved_modules: modules that most methods of a class move, and one does not

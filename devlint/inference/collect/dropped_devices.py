@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import libcst as cst
 
+from devlint.findings import Confidence
 from devlint.inference.conventions import found, holds, without
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import ASSUMED, TRUE, Const, DeviceValue
@@ -283,10 +284,11 @@ def _placed_at(origin: Provenance | None) -> Site | None:
 
 
 def settle(unit: Unit) -> None:
-    """Turn the file's notes into facts; what meets another device is said there."""
+    """Turn the file's notes into facts; what meets another device is said there, if it is."""
     met = {
         step.site.node
         for meeting in unit.facts.meetings
+        if meeting.confidence is not Confidence.POSSIBLE
         for operand in (meeting.left, meeting.right)
         for step in operand.steps
     }

@@ -11,12 +11,14 @@ from devlint.inference.collect import (
     autocasts,
     availability_guards,
     call_contexts,
+    called_properties,
     card_wide_calls,
     compared_parameters,
     contradictions,
     data_copies,
     default_devices,
     device_comparisons,
+    device_texts,
     dispatched_models,
     dropped_devices,
     forbidden_waits,
@@ -34,6 +36,7 @@ from devlint.inference.collect import (
     named_cards,
     nonleaves,
     notes,
+    overwritten_devices,
     pinned_memory,
     places,
     plain_attributes,
@@ -232,7 +235,9 @@ _tell(
     unread_devices.of_function,
     dropped_devices.of_replaced,
     ignored_devices.of_function,
+    overwritten_devices.of_function,
     invalid_devices.of_function,
+    called_properties.of_function,
 )
 _tell(FunctionLeft, _function_left)
 
@@ -246,6 +251,6 @@ _tell(Chosen, named_cards.of_choice)
 _tell(DefaultEvaluated, named_cards.of_default)
 _tell(Asserted, availability_guards.of_assertion)
 _tell(Branched, availability_guards.of_condition)
-_tell(DeviceCompared, device_comparisons.of_comparison)
+_tell(DeviceCompared, device_comparisons.of_comparison, device_texts.of_comparison)
 _tell(OperandChosen, invalid_devices.of_index)
 _tell(DeviceChosen, invalid_devices.of_choice)

@@ -101,7 +101,7 @@ def _without_device(
     returned = _made_by_default(frame, result)
     if returned is not None:
         yield returned, None
-    if _is_demanded(frame.unit, function, name):
+    if is_demanded(frame.unit, function, name):
         return
     notes = frame.unit.kept(_Notes)
     for node, callee, left_out, _ in notes.calls.get(function, ()):
@@ -113,7 +113,7 @@ def _without_device(
         yield from ((call, None) for call in made if call in kept)
 
 
-def _is_demanded(unit: Unit, function: Function, parameter: str) -> bool:
+def is_demanded(unit: Unit, function: Function, parameter: str) -> bool:
     """Others ask for the parameter: a base or a subclass with such a method, a base out of sight,
     or whoever gets the function from a decorator."""
     info = function.info

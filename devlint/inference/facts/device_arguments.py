@@ -17,6 +17,7 @@ class Neglect(str, enum.Enum):
     DEFAULTED = "defaulted"  # the "callee" takes an accelerator by default, beside this input
     UNUSED = "unused"  # it never mentions it, and returns what the callee makes
     REPLACED = "replaced"  # the "callee" is a choice that takes the first card for any but the CPU
+    OVERWRITTEN = "overwritten"  # it is bound to the "callee", a choice, before it is read
     MAPPED = "mapped"  # weights are loaded there; the "callee" is the model, which is not moved
     UNRESOLVED = (
         "unresolved"  # it may be None in the "callee", a move; another name has what is not
@@ -51,6 +52,7 @@ class Mistake(str, enum.Enum):
     NEVER_BARE = "never bare"  # `x.device == torch.device("cuda")`: where `x` is has an index
     ALWAYS_BARE = "always bare"  # the same with `!=`, which is always true
     NO_SUCH_TYPE = "no such type"  # compared with "gpu", as no device is called
+    NO_TYPE = "no type"  # `"cuda" in str(type(x))`, which is `torch.Tensor` anywhere
     NO_INDEX = "no index"  # `torch.cuda.set_device("cuda")`
     NO_LIST = "no list"  # `DataParallel(net, device_ids=0)`
     CARD_NUMBER = "card number"  # `torch.load(path, map_location=torch.cuda.current_device())`
@@ -62,6 +64,7 @@ class Mistake(str, enum.Enum):
     PRECEDENCE = "precedence"  # `device or "cuda" if available else "cpu"`
     NO_TEXT = "no text"  # `"cuda" in torch.device("cuda")`, which contains nothing
     UNCALLED = "uncalled"  # `if torch.cuda.is_available:`, which is a function
+    CALLED = "called"  # `x.is_cuda()`, which is a property
     READ_ONLY = "read-only"  # `self.device = d`, where the class "callee" has such a property
 
 

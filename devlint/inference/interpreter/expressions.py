@@ -98,7 +98,7 @@ def _formatted(frame: Frame, node: cst.FormattedString) -> Value:
             text += str(value.value)
         elif text in ("cuda:", "xpu:", "mps:"):
             frame.emit(DeviceFormatted(node, value))
-            return named_device(frame, dotted(part.expression) or "index")
+            return named_device(frame, dotted(part.expression) or "index", text == "cuda:")
         else:
             text = None
     return HOST if text is None else Const(text)

@@ -17,6 +17,7 @@ Its modules:
     factories, factory_calls, factory_shapes: tensors made here, and their shapes
     sizes: numbers that PyTorch asks for
     tensor_methods, unknown_methods: methods of tensors, and of what may be one
+    ranks: numbers of processes
     builtins, handlers: functions known one by one, and the type of what answers their calls
     device_functions, tensor_constructors, data_loaders: those of torch that make something
     tensor_classes: classes that are derived from `torch.Tensor`

@@ -3,7 +3,8 @@
 A bare `.cuda()` behind `if x.is_cuda` is right on one card only: the current card need not be the
 one that `x` is on. Behind a flag of the configuration, whoever sets it means the current card for
 everything. Where no condition guards the `.cuda()`, that is said of the mention itself, but in code
-for CUDA alone, which may demand it.
+for CUDA alone, which may demand it. A card by its number, `f"cuda:{rank}"`, is another one than the
+current card for all numbers but one, unless something makes it that.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from devlint.inference.domain.placement import CUDA, Device, Variable, VariableK
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
+from devlint.inference.models.devices import NumberedCards
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.declarations import Function
@@ -33,10 +35,14 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
     place, other = known.place, variable.place
     if type(place) is not Device or place.type != "cuda" or place.index is not None:
         return None
-    if type(other) is not Variable or other.kind not in _RIGID:
+    if type(other) is not Variable or known.origin is None:
+        return None
+    if other in frame.unit.kept(NumberedCards).places:
+        return _of_number(frame, known, other)
+    if other.kind not in _RIGID:
         return None
     mentions = frame.unit.kept(Mentions)
-    if frame.function is None or mentions.is_script or known.origin is None:
+    if frame.function is None or mentions.is_script:
         return None
     if known.origin.root.kind is not StepKind.CREATED:
         return None  # it came from the caller, as the other did
@@ -62,6 +68,25 @@ def strays(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
             return (assumed,) if first is other else None
         if step.kind is StepKind.MOVED:
             return None  # to a device that a variable holds
+    return None
+
+
+def _of_number(frame: Frame, known: Tensor, card: Variable) -> Assumptions | None:
+    """A bare `.cuda()` beside a card by its number, `f"cuda:{rank}"`, which nothing in sight makes
+    the current one: for a script that is itself, for others it may be who imports them."""
+    text, importer = frame.unit.source.text, frame.unit.context.importer
+    if holds("card-choosing-text", text) or holds("visible-cards-chosen", text):
+        return None
+    mentions = frame.unit.kept(Mentions)
+    if importer is not None and not mentions.is_script and importer.chooses_card():
+        return None
+    for step in known.origin.chain() if known.origin is not None else ():
+        noted = mentions.notes.get(step.node)
+        if noted is not None and noted.bare:
+            first = mentions.strayed.setdefault(step.node, card)
+            message = f"`{card.name}` is another card than the current one"
+            kind = AssumptionKind.OTHER_CARDS_ARE_USED
+            return (at(frame, kind, step.node, message),) if first is card else None
     return None
 
 

@@ -10,7 +10,6 @@ import libcst as cst
 from devlint.inference.domain.host import (
     FALSE,
     GLOBAL_RANK,
-    HOST,
     NONE,
     RANK_VARIABLES,
     TRUE,
@@ -26,12 +25,12 @@ from devlint.inference.models import devices
 from devlint.inference.models.devices import config_device, named_device, place_of
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.moves.targets import chosen
+from devlint.inference.models.ranks import RANKS
 from devlint.inference.program.events import DeviceRevealed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.traffic import HostCopies
-from devlint.inference.syntax.control_dependence import walk
-from devlint.inference.syntax.text import called_name, every, shorten
+from devlint.inference.syntax.text import shorten
 
 
 def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -51,7 +50,8 @@ def _device(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         index.evidence.effects.as_index = True
         return DeviceValue(index.place, sure=True)  # a parameter: the caller chooses the index
     elif type(place) is Device and index is not None and type(index) is not Const:
-        place = named_device(frame, shorten(node)).place  # one of several cards
+        numbered = place.type == "cuda"
+        place = named_device(frame, shorten(node), numbered).place  # one of several cards
     return DeviceValue(place, sure=True)
 
 
@@ -113,27 +113,6 @@ def _set_default_type(frame: Frame, node: cst.Call, arguments: Arguments) -> Val
     return NONE
 
 
-def _rank(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """The rank among all processes; within a group it may be the one on this node, and so it is
-    where a condition has compared it with the number of cards."""
-    is_local = bool(arguments.positional or arguments.keywords) or _is_below_count(frame, node)
-    return HOST if is_local else GLOBAL_RANK
-
-
-def _is_below_count(frame: Frame, node: cst.Call) -> bool:
-    """`if get_rank() < torch.cuda.device_count():` is around the call."""
-    if "device_count" not in frame.unit.source.text:
-        return False
-    body = frame.function.node.body if frame.function is not None else frame.unit.tree
-    around = next((branches for each, branches in walk(body) if each is node), ())
-    tests = (test.test for test, _ in around if isinstance(test, (cst.If, cst.IfExp, cst.While)))
-    for comparison in (c for test in tests for c in every(test, cst.Comparison)):
-        names = {called_name(call) for call in every(comparison, cst.Call)}
-        if {"device_count", called_name(node)} <= names:
-            return True
-    return False
-
-
 def _variable(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`os.environ.get("RANK")`."""
     name = arguments.get(0, "key")
@@ -174,7 +153,7 @@ DEVICE_FUNCTIONS: dict[str, Handler] = {
     "torch.backends.mps.is_built": _other_backend,
     "torch.mps.is_available": _other_backend,
     "torch.xpu.is_available": _other_backend,
-    "torch.distributed.get_rank": _rank,
+    **RANKS,
     "torch.get_default_device": _default_device,
     "torch.set_default_device": _set_default_device,
     "torch.set_default_tensor_type": _set_default_type,

@@ -18,6 +18,7 @@ from devlint.inference.domain.placement import (
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Union, Value, cases
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import dotted
 
 _DEVICE_TYPES = frozenset({"cpu", "meta"}) | ACCELERATORS - {"tpu"}
@@ -111,13 +112,22 @@ def config_device(frame: Frame, value: Tensor) -> Placement:
     return place
 
 
-def named_device(frame: Frame, path: str) -> DeviceValue:
+class NumberedCards:
+    """The devices of a file that are cards by a number which it names: `f"cuda:{rank}"`."""
+
+    def __init__(self, unit: Unit) -> None:
+        self.places: set[Variable] = set()
+
+
+def named_device(frame: Frame, path: str, numbered: bool = False) -> DeviceValue:
     """The device that the configuration chooses under a name: one in the whole file."""
     key = _key(path)
     held = frame.unit.env.get(key)
     if type(held) is not DeviceValue:
         held = DeviceValue(Variable(path, VariableKind.DEVICE))
         frame.unit.env[key] = held
+    if numbered and type(held.place) is Variable:
+        frame.unit.kept(NumberedCards).places.add(held.place)
     return held
 
 
