@@ -1,7 +1,7 @@
 """Annotations: what they say of a value that somebody out of sight hands in."""
 
 import pytest
-from given import given, host_reads, revealed
+from given import given, host_reads, met, revealed
 
 HEAD = "from typing import Optional, Union\nfrom elsewhere import Patch\n"
 
@@ -74,3 +74,63 @@ FOREIGN = """
 )
 def test_what_takes_values_of_another_framework_gives_no_tensor(handed, found):
     assert len(host_reads(given(FOREIGN.replace("{given}", handed)))) == found
+
+
+LAYERS = {
+    "layers.py": """
+import torch
+from torch import nn
+
+class Shift(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.by = nn.Parameter(torch.ones(3))
+    def forward(self, x):
+        return x + self.by
+
+class Plain:
+    def __call__(self, x):
+        return x
+"""
+}
+
+
+@pytest.mark.parametrize(
+    ("declared", "reported"),
+    [
+        ("nn.Embedding", True),
+        ("Optional[torch.nn.Linear]", True),
+        ("Linear", True),
+        ('"nn.Module"', True),
+        ("layers.Shift", True),
+        ("nn.ReLU", False),
+        ("nn.ModuleList", False),
+        ("layers.Plain", False),
+        ("nn.SomethingNew", False),
+    ],
+)
+def test_a_module_that_a_constructor_keeps_is_where_its_own_is(declared, reported):
+    code = f"""
+    import layers
+    from torch.nn import Linear
+    from typing import Optional
+
+    class Block(nn.Module):
+        def __init__(self, part: {declared}):
+            super().__init__()
+            self.part = part
+        def forward(self, x):
+            return self.part(torch.arange(3))
+    """
+    found = met(code, LAYERS)
+    assert len(found) == reported
+    assert all("torch.arange(3)@cpu self.part self.part@δ(self)" in each for each in found)
+
+
+def test_what_a_function_makes_for_a_layer_is_for_where_that_is():
+    code = """
+    def quantize(layer: nn.Linear, steps):
+        scale = torch.zeros(3)
+        return layer.weight / scale
+    """
+    assert met(code) == ["scale@cpu / layer.weight@δ(layer) likely"]

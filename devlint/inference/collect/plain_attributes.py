@@ -117,7 +117,7 @@ def _hides_one(info: ClassInfo, note: AttributeNote) -> bool:
 def _is_of_host_script(info: ClassInfo) -> bool:
     """A class that only the script has which it stands in, and that names no accelerator."""
     unit = info.unit
-    if unit.accelerated or not unit.is_script:
+    if unit.accelerated or not unit.runs_itself:
         return False
     importer = unit.context.importer
     return importer is None or not importer.is_named_elsewhere(info.name, unit.source.path)

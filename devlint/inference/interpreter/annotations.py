@@ -19,7 +19,7 @@ from devlint.inference.domain.tensors import INDIRECT, SHAPED, Tensor
 from devlint.inference.domain.value import Value, union
 from devlint.inference.interpreter import contracts
 from devlint.inference.program.frames import Frame
-from devlint.inference.program.values import ClassValue, Instance
+from devlint.inference.program.values import ClassValue, Instance, ProjectModule, read
 from devlint.inference.syntax.text import code, dotted
 from devlint.records import dataclass
 
@@ -217,17 +217,44 @@ def _of_names(frame: Frame, heads: list[str], given: Given) -> Value | None:
     if set(heads) <= _HOST_TYPES | _LISTS:
         return union((HOST, Sequence(None, HOST, "list")))  # a number, or one for each dimension
     if len(heads) == 1:
-        known = frame.lookup(heads[0]) if "." not in heads[0] else None
+        known = _named(frame, heads[0])
         if type(known) is ClassValue:
             info = known.info
             return Instance(info, module=info.is_module, place=given.variable, origin=origin)
         if heads[0] in ("nn.Module", "torch.nn.Module", "Module"):
             return Instance(None, "", True, given.variable, origin)
-        if type(known) is External and _is_object_of_torch(known.name):
+        if type(known) is External and known.name in frame.unit.context.knowledge.modules:
+            return _library_module(known.name, given)
+        if type(known) is External and "." not in heads[0] and _is_object_of_torch(known.name):
             evidence = Evidence()
             evidence.mark_host()
             return Tensor(place, origin, 0, evidence)
     return None
+
+
+def _named(frame: Frame, path: str) -> Value | None:
+    """What a dotted name in an annotation stands for: a class, of a file or of a library."""
+    first, *rest = path.split(".")
+    value = frame.lookup(first)
+    for name in rest:
+        if type(value) is External:
+            value = External(f"{value.name}.{name}")
+        elif type(value) is ProjectModule:
+            frame.interpreter.run(value.unit)
+            value = read(value.unit.env, name)
+        else:
+            return None
+    return value
+
+
+def _library_module(name: str, given: Given) -> Value | None:
+    """A module of a library. What a container holds is out of sight: one that is called like its
+    members is any module, and of the others nothing is known."""
+    kind = name.rpartition(".")[2]
+    if kind in ("ModuleList", "ModuleDict", "ParameterList", "ParameterDict"):
+        return None
+    library = "" if kind == "Sequential" else name
+    return Instance(None, library, True, given.variable, given.origin)
 
 
 def _is_object_of_torch(name: str) -> bool:

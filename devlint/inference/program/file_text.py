@@ -11,14 +11,30 @@ import libcst as cst
 
 from devlint.inference.conventions import holds, without
 from devlint.inference.program.sources import Importer, Parsed
-from devlint.inference.syntax.text import called_name, dotted, every
+from devlint.inference.syntax.text import called_name, code, dotted, every
+from devlint.inference.syntax.words import demonstration
 
 
-def _is_script(text: str, tree: cst.Module) -> bool:
+def _runs_itself(text: str, tree: cst.Module) -> bool:
     """The file runs itself, or trains without a class for others to use."""
-    return holds("script-text", text) or (
-        ".backward(" in text and not any(type(each) is cst.ClassDef for each in tree.body)
+    trains_alone = ".backward(" in text and not any(type(e) is cst.ClassDef for e in tree.body)
+    return trains_alone or holds("script-text", text)
+
+
+def _defines_modules(tree: cst.Module) -> bool:
+    """By its `forward`, a class of the file is a module."""
+    return any(
+        type(each) is cst.FunctionDef and each.name.value == "forward"
+        for node in tree.body
+        if type(node) is cst.ClassDef
+        for each in node.body.body
     )
+
+
+def _only_shows_modules(text: str, tree: cst.Module) -> bool:
+    """All that makes it run itself is a main part that shows the modules of the file."""
+    shown = demonstration(tree) if _defines_modules(tree) else None
+    return shown is not None and not _runs_itself(text.replace(code(shown).strip(), ""), tree)
 
 
 _SET_UP = frozenset({"setUpModule", "setup_module", "setup_function"})
@@ -156,12 +172,19 @@ class FileText:
         exported; and nothing in it is put on a device."""
         text = self.source.text
         exports = holds("export-path", self.source.path)
-        exports = exports or (self.is_script and "onnx.export(" in text)
+        exports = exports or (self.runs_itself and "onnx.export(" in text)
         return exports and not holds("placing-text", text)
 
     @cached_property
     def is_script(self) -> bool:
-        return self.source.path.endswith(".ipynb") or _is_script(self.source.text, self.tree)
+        """It runs itself, and is not there for who imports it, as one is that defines modules, and
+        only shows them where it is run: `print(Net()(torch.rand(2, 3)).shape)`."""
+        return self.runs_itself and not _only_shows_modules(self.source.text, self.tree)
+
+    @cached_property
+    def runs_itself(self) -> bool:
+        path, text = self.source.path, self.source.text
+        return path.endswith(".ipynb") or _runs_itself(text, self.tree)
 
     @cached_property
     def feeds_host(self) -> bool:
