@@ -12,10 +12,9 @@ from devlint_rules.helpers.edits import told
 from devlint_rules.helpers.meetings import causes_of
 from devlint_rules.helpers.operand_device import moved_there_instead, moved_where_it_meets
 from devlint_rules.helpers.ownership import strays
-from devlint_rules.helpers.rewrites import is_path, moved_to, name_as_atom, where_it_meets
+from devlint_rules.helpers.rewrites import moved_to, name_as_atom, where_it_meets
 from devlint_rules.helpers.wording import (
     clash,
-    device_of_module,
     device_there,
     meeting_trace,
     module_is,
@@ -30,12 +29,10 @@ def _indices(meeting: Meeting) -> tuple[int | None, int | None]:
 
 def _advice(facts: Facts, meeting: Meeting) -> str:
     left, right = meeting.left, meeting.right
-    if strays(meeting) and module_is(meeting) == "right" and is_path(right.name):
-        return f"go by the other: `.to({device_of_module(right.name)})`"
-    if strays(meeting):
+    if strays(meeting) and module_is(meeting) != "right":
         there = device_there(facts, meeting, meeting.site.node)
         return f"go by the other: `.to({there})`" if there else "go by the other's device"
-    if None in _indices(meeting):
+    if strays(meeting) or None in _indices(meeting):
         return "name one device once and pass it to both, instead of the current device"
     moved = f'{name_as_atom(left)}.to("{right.placement}")'
     return f"choose one device for both: `{moved}` or one `device`"
