@@ -335,3 +335,38 @@ def test_what_raises_in_one_branch_gives_callers_nothing(index, count):
     """
     found = [each for each in met(code) if "possible" not in each]
     assert len(found) == count
+
+
+PARTS = """
+def spread(x: torch.Tensor, names, flag):
+    found = {{"x": x}}
+    rest = {{}}
+    if flag:
+        y = x * 2
+        found["y"] = x + 1
+    else:
+        y = {made}
+        found["y"] = {made}
+    for name in names:
+        if not name:
+            rest[name] = {made}
+            continue
+        rest[name] = x * 2
+    return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    "result", ["y", "(y, flag)", "found", "(found, flag)", "{'y': y}", "rest", "(flag, rest)"]
+)
+def test_a_part_of_what_one_return_gives_is_now_here_and_now_there(result):
+    assert confidences(PARTS.format(result=result, made="torch.zeros(3, 4)")) == [ODD]
+    assert confidences(PARTS.format(result=result, made="x.new_zeros(3, 4)")) == []
+
+
+def test_parts_that_are_two_things_need_not_be_together():
+    code = """
+    def both(x: torch.Tensor):
+        return {"x": x * 2, "steps": torch.zeros(3)}, torch.zeros(3), x + 1
+    """
+    assert confidences(code) == []

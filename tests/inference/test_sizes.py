@@ -105,6 +105,8 @@ def test_an_element_of_a_declared_tensor_is_one(annotation, found):
 )
 def test_what_meets_a_tensor_of_its_own_shape_is_one(size, contradicts):
     code = f"""
+    import numpy as np
+
     def total(x, n):
         found = torch.zeros({size})
         found += x.sum(0)

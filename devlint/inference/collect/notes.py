@@ -259,7 +259,7 @@ def _read(frame: Frame, note: HostReadNote) -> HostRead:
         kind_of = AssumptionKind.LONG_STORY_HOLDS
         assumed = (*assumed, at(frame, kind_of, note.node, message))
     home = module_homes.own_home(frame, note.tensor)
-    if home is not None and _may_be_for_export(frame):
+    if home is not None and _may_be_for_export(frame, note.tensor):
         message = "the module is on an accelerator when it gets here"
         kind_of = AssumptionKind.READING_MODULE_IS_MOVED
         assumed = (*assumed, at(frame, kind_of, note.node, message))
@@ -289,14 +289,20 @@ def _may_be_one_index(note: HostReadNote) -> bool:
     return is_index and not any(isinstance(n, cst.Comparison) for n in (note.tensor_node, made))
 
 
-def _may_be_for_export(frame: Frame) -> bool:
+def _may_be_for_export(frame: Frame, read: Tensor) -> bool:
     """A method that no framework calls, nor its own class, and that has nothing to do with devices:
-    whoever calls it may have brought the module to the host, to write down what it has."""
+    whoever calls it may have brought the module to the host, to write down what it has. What the
+    module computes nobody is said to bring it there for, where others of its methods copy such to
+    the host themselves: `return self.net(x).cpu().numpy()`."""
     function, info = frame.function, frame.info
     if function is None or info is None or holds("framework-method", function.name):
         return False
-    is_called = any(f"self.{function.name}(" in each.text for each in info.lineage())
-    return not (is_called or function.says("device-minding-text"))
+    lineage = info.lineage()
+    is_called = any(f"self.{function.name}(" in each.text for each in lineage)
+    if is_called or function.says("device-minding-text"):
+        return False
+    is_computed = read.origin is not None and read.origin.kind is StepKind.COMPUTED
+    return not (is_computed and any(each.says("copied-for-host-text") for each in lineage))
 
 
 def _waiting_read(frame: Frame, note: HostReadNote) -> Iterator[HostRead]:

@@ -13,6 +13,7 @@ from devlint.inference.domain.tensors import GRAD, INDIRECT, PARAMETER, SCALAR, 
 from devlint.inference.domain.value import (
     UNKNOWN,
     Union,
+    Unknown,
     Value,
     alternatives,
     cases,
@@ -40,9 +41,13 @@ from devlint.knowledge import Agreement, Call, Result
 
 
 def member(holder: Instance, value: Value) -> Value:
-    """An element of a ModuleList or ModuleDict: it lives where its holder lives."""
+    """An element of a ModuleList or ModuleDict: it lives where its holder lives. What a function
+    out of sight made for it, `nn.ModuleList(build(n) for n in sizes)`, is a module as well."""
     if type(value) is Instance and value.module:
         return replaced(value, None, value.origin, holder)
+    is_open = type(value) is Unknown or (type(value) is Tensor and not value.is_sure)
+    if is_open and holder.module:
+        return Instance(None, "", True, None, holder.origin, holder)
     if type(value) is Union:
         return choose((member(holder, v), when) for v, when in cases(value))
     if type(value) is Sequence:

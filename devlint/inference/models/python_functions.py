@@ -39,15 +39,20 @@ def _super(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return UNKNOWN
 
 
+_ACTIVATION = "torch.nn.functional.relu"
+
+
 def _getattr(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """`getattr(x, "name")`; of a torch module with an unknown name it stays a torch function."""
+    """`getattr(x, "name")`; of a torch module with an unknown name it stays a torch function. An
+    activation that is chosen by its name, `getattr(F, name)`, is like any other."""
     if len(arguments.positional) < 2:
         return UNKNOWN
     base, name = arguments.positional[0][0], arguments.positional[1][0]
     if type(base) is External and base.name == "torch" and type(node.args[1].value) is cst.Name:
         name = _default_of(frame, node.args[1].value.value, name)
     if type(name) is not Const or not isinstance(name.value, str):
-        return UNKNOWN
+        is_activation = type(base) is External and base.name == "torch.nn.functional"
+        return External(_ACTIVATION) if is_activation else UNKNOWN
     literal = isinstance(node.args[1].value, cst.SimpleString)
     if type(base) is External and parse_device(name.value) is not None and not literal:
         return UNKNOWN  # the backend of whatever accelerator there is

@@ -91,6 +91,12 @@ class FileText:
         return not any(holds("torch-import", parsed.text) for parsed in found if parsed is not None)
 
     @cached_property
+    def knows_arrays(self) -> bool:
+        """The file imports NumPy, or a library whose images or tables are arrays: what has a shape
+        there need not be a tensor."""
+        return holds("array-import", self.source.text)
+
+    @cached_property
     def moves_batches(self) -> bool:
         """A framework is used whose loaders move their batches."""
         return holds("batch-moving-text", self.source.text)

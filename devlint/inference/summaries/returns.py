@@ -6,6 +6,8 @@ bug where the function leaves the choice to its caller, or where every caller mo
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 import libcst as cst
 
 from devlint.inference.conventions import holds
@@ -220,36 +222,38 @@ def _is_state(node: cst.CSTNode, tensor: Tensor) -> bool:
 
 
 def differs(value: Value) -> bool:
-    """What is returned is not the same in all branches, or for all elements of a list."""
-    return type(value) is Union or (type(value) is Sequence and value.mixed)
+    """What is returned is not the same in all branches, or for all elements of a list; or some part
+    of a tuple, or of a dict, is not."""
+    if type(value) is Union or (type(value) is Sequence and value.mixed):
+        return True
+    return any(type(part) is Union or differs(part) for part in _parts(value))
 
 
-def _slots(value: Value) -> list[tuple[object, Tensor]]:
+def _parts(value: Value) -> Iterable[Value]:
+    """What a caller takes out of a tuple or a dict, each by its place or key."""
+    if type(value) is Sequence and value.kind == "tuple":
+        return value.items or ()
+    return value.children() if type(value) is Mapping else ()
+
+
+def _slots(value: Value) -> Iterator[tuple[object, Tensor]]:
     """The tensors of a returned value, by where a caller finds them."""
     if type(value) is Tensor:
-        return [("value", value)]
-    if type(value) is Sequence and value.items is not None and value.kind == "tuple":
-        return [
-            (index, v)
-            for index, item in enumerate(value.items)
-            for v in alternatives(item)
-            if type(v) is Tensor
-        ]
-    if type(value) is Sequence and value.mixed:
+        yield "value", value
+    elif type(value) is Sequence and value.items is not None and value.kind == "tuple":
+        for index, item in enumerate(value.items):
+            for v in alternatives(item):
+                for slot, tensor in _slots(v) if type(v) in (Tensor, Mapping) else ():
+                    yield index if slot == "value" else (index, slot), tensor
+    elif type(value) is Sequence and value.mixed:
         # of each element: the tensor, or those that it holds
-        return [
-            (("element", slot), tensor)
-            for v in alternatives(value.any())
-            for slot, tensor in _slots(v)
-        ]
-    if type(value) is Mapping:
-        return [
-            (("entry", key), v)
-            for key, entry in value.entries.items()
-            for v in alternatives(entry)
-            if type(v) is Tensor
-        ]
-    return []
+        for v in alternatives(value.any()):
+            yield from ((("element", slot), tensor) for slot, tensor in _slots(v))
+    elif type(value) is Mapping:
+        for key, entry in (*value.entries.items(), (None, value.element)):
+            for v in alternatives(entry) if entry is not None else ():
+                if type(v) is Tensor:
+                    yield ("entry", key), v
 
 
 class _OddReturns:

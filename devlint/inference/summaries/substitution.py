@@ -36,6 +36,7 @@ from devlint.inference.models.unification.contradictions import contradiction, n
 from devlint.inference.models.unification.drafts import note
 from devlint.inference.models.unification.exemptions import is_placeholder
 from devlint.inference.models.unification.indices import index_contradiction
+from devlint.inference.models.unification.observations import show_companions
 from devlint.inference.models.unification.pending_meetings import add_pending, leave_to_callers
 from devlint.inference.program.assumption_sites import at, branch_taken
 from devlint.inference.program.declarations import Function
@@ -304,6 +305,7 @@ def _tell(
     if kind is MeetingKind.OPERATION:
         _show_computed(binding.function, left, a)
         _show_computed(binding.function, right, b)
+        show_companions(frame, [a, b])
     assumed = [*found, *pending.assumptions]
     for odd, other, inside in ((a, b, left), (b, a, right)):
         if kind is not MeetingKind.INDEX and is_left_behind(frame, odd, other):

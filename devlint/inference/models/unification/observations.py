@@ -96,12 +96,31 @@ def note_factories(frame: Frame, operation: Operation, candidates: list[Candidat
     unplaced = frame.kept(UnplacedFactories).by_call
     if not unplaced:
         return
-    for tensor, _, _ in candidates:
+    tensors = [each.tensor for each in candidates]
+    if not operation.indirect:
+        show_companions(frame, tensors)
+    for tensor in tensors:
         factory = unplaced.get(tensor.origin.root.node) if tensor.origin is not None else None
         if factory is not None:
-            if factory.whole and not operation.indirect:
-                _show_companions(factory.sizes, candidates)
-            _note_company(factory, [each.tensor for each in candidates])
+            _note_company(factory, tensors)
+
+
+def show_companions(frame: Frame, tensors: list[Tensor]) -> None:
+    """What meets a tensor that torch made with its shape is one: `noise = torch.randn(x.shape)`; so
+    is, in a file without NumPy, what lent it one of its sizes: `torch.zeros(x.shape[0], 3) + x`.
+    What the function itself moves somewhere may come from anywhere."""
+    unplaced = frame.kept(UnplacedFactories).by_call
+    for made in tensors if unplaced else ():
+        factory = unplaced.get(made.origin.root.node) if made.origin is not None else None
+        if factory is None or (not factory.whole and frame.unit.knows_arrays):
+            continue
+        lender = factory.sizes
+        for tensor in tensors:
+            evidence = tensor.evidence
+            if tensor.place is not lender.place or evidence is None or evidence.was_moved:
+                continue
+            if factory.whole or evidence is lender.evidence:
+                evidence.mark_tensor()
 
 
 def _note_company(factory: UnplacedFactory, tensors: list[Tensor]) -> None:
@@ -109,15 +128,6 @@ def _note_company(factory: UnplacedFactory, tensors: list[Tensor]) -> None:
     factory.joined = factory.joined or any(_is_companion(t, factory.sizes) for t in tensors)
     factory.settled = factory.settled or any(t.place == CPU and was_moved(t) for t in tensors)
     factory.peers.update(t.origin.root.node for t in tensors if t.origin is not None)
-
-
-def _show_companions(sizes: Tensor, candidates: list[Candidate]) -> None:
-    """What meets a tensor that torch made with its shape is one; `noise = torch.randn(x.shape)`.
-    What the function itself moves somewhere may come from anywhere."""
-    for tensor, _, _ in candidates:
-        evidence = tensor.evidence
-        if tensor.place is sizes.place and evidence is not None and not evidence.was_moved:
-            evidence.mark_tensor()
 
 
 def _is_companion(tensor: Tensor, sizes: Tensor) -> bool:
