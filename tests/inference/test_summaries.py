@@ -394,3 +394,63 @@ class Head(nn.Module):
 def test_a_move_to_a_device_that_is_left_out_is_meant(scale, found):
     (meeting,) = met(RESCALE.format(scale=scale))
     assert f" {found} inside" in meeting
+
+
+@pytest.mark.parametrize(
+    ("moved", "handed", "apart"),
+    [
+        ('.to("cuda:0")', "torch.zeros(4)", True),
+        (".cuda()", "torch.zeros(4)", True),
+        (".to(device)", "torch.zeros(4)", True),
+        ("", 'torch.zeros(4, device="cuda")', False),  # others may move the head
+        ("", "torch.zeros(4)", False),
+        (".cuda()", 'torch.zeros(4, device="cuda")', False),
+        (".cuda()", "torch.zeros(4).cuda()", False),
+        (".cuda()", "rows", False),
+    ],
+)
+def test_what_an_object_hands_to_a_module_of_its_own_is_for_the_outer_call(moved, handed, apart):
+    code = f"""
+    class Head(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.out(x)
+
+    class Scorer:
+        def __init__(self, device):
+            self.head = Head(){moved}
+
+        def score(self, x):
+            return self.head(x)
+
+    def total(device, rows):
+        return Scorer(device).score({handed}).sum()
+    """
+    assert any("likely" in each for each in met(code)) is apart
+
+
+def test_who_moves_what_comes_in_leaves_nothing_to_the_outer_call():
+    code = """
+    class Head(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.out(x)
+
+    class Scorer:
+        def __init__(self):
+            self.head = Head().cuda()
+
+        def score(self, x):
+            x = x.cuda()
+            return self.head(x)
+
+    def total():
+        return Scorer().score(torch.zeros(4)).sum()
+    """
+    assert met(code) == []

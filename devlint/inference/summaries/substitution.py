@@ -281,8 +281,7 @@ def _is_open(pending: Pending, a: Tensor, b: Tensor) -> bool:
     """The callers of this function decide whether the two can meet."""
     if pending.kind is MeetingKind.CONTRACT:
         return contract_checks.is_open(a) or contract_checks.is_open(b)
-    are_given = type(a.place) is Variable and type(b.place) is Variable
-    return are_given and a.place is not b.place
+    return Variable in (type(a.place), type(b.place)) and a.place is not b.place
 
 
 def _is_by_placeholder(pending: Pending, a: Tensor, b: Tensor) -> bool:
