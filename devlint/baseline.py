@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import quote, unquote
 
 from devlint.atomic_files import write_whole
 from devlint.findings import Finding
+from devlint.records import dataclass
 from devlint.report import Report
 
 USUAL_NAME = ".devlint-baseline"

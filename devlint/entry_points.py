@@ -16,7 +16,9 @@ import sys
 from collections.abc import Iterator
 from functools import reduce
 from importlib.machinery import PathFinder
-from typing import Any, NamedTuple
+from typing import Any
+
+from devlint.records import NamedTuple
 
 RULE_PACKS = "devlint.rules"  # the group of packs of rules
 _SUFFIXES = (".dist-info", ".egg-info")

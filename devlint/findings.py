@@ -7,7 +7,9 @@ Lines and columns start at 1; a span's end column is the column after its last c
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from devlint.records import dataclass
 
 
 class Severity(str, enum.Enum):

@@ -13,21 +13,23 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from devlint.records import made_when_needed
+from devlint.records import dataclass, made_when_needed
 
 
 @contextmanager
 def _light_dataclasses() -> Iterator[None]:
-    """For the import of LibCST: `dataclass` writes and compiles six methods for each kind of node.
-    Here it writes none but an `__init__`, when the first node of the kind is made: most kinds are
-    in no small file. Nothing is frozen, and so an `__init__` takes less time, too. The others
-    LibCST has given the class by then, but for those that keep a node from being changed."""
-    dataclass: Any = dataclasses.dataclass
+    """For the import of LibCST: `dataclass` writes and compiles up to ten methods for each class.
+    Here it writes none but an `__init__`, when the first object is made: most kinds of nodes are in
+    no small file. Nothing is frozen, and so an `__init__` takes less time, too. What else nodes
+    have, LibCST has given their classes by then."""
+    before: Any = dataclasses.dataclass
 
     def light(kind: type | None = None, /, **options: Any) -> Any:
         def of(kind: type) -> Any:
-            of_nodes = kind.__module__.startswith("libcst._nodes.")
-            return made_when_needed(kind) if of_nodes else dataclass(kind, **options)
+            if kind.__module__.startswith("libcst._nodes."):
+                return made_when_needed(kind)
+            made: Any = dataclass if kind.__module__.startswith("libcst.") else before
+            return made(kind, **options)
 
         return of if kind is None else of(kind)
 
@@ -35,7 +37,7 @@ def _light_dataclasses() -> Iterator[None]:
     try:
         yield
     finally:
-        dataclasses.dataclass = dataclass
+        dataclasses.dataclass = before
 
 
 with _light_dataclasses():

@@ -16,7 +16,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import libcst as cst
 
@@ -24,6 +24,7 @@ from devlint.findings import Location
 from devlint.inference.syntax.code_generator import NOTHING, Generator
 from devlint.inference.syntax.text import LEAVES, parts
 from devlint.project.source import ParsedFile, line_starts
+from devlint.records import NamedTuple
 
 if TYPE_CHECKING:
     from types import TracebackType

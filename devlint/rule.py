@@ -7,10 +7,11 @@ rule's tests: every `bad` one must give the rule's finding, no `good` one may.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from devlint.findings import Applicability, Confidence, Severity
+from devlint.records import dataclass
 
 # A check whose outcome is known asks for no rule, and does without LibCST.
 if TYPE_CHECKING:

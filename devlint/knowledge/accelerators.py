@@ -11,7 +11,9 @@ import json
 import pathlib
 import re
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
+
+from devlint.records import NamedTuple
 
 _FILE = pathlib.Path(__file__).parent / "accelerators.json"
 _RELEASE = re.compile(r"(\d+)\.(\d+)(\.\d+)?")

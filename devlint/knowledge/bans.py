@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import fnmatch
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 from devlint.knowledge.entries import KnowledgeError
+from devlint.records import NamedTuple
 
 KEY = "banned"
 DOTTED = ("functions", "modules", "classes")  # the sections whose keys are dotted names

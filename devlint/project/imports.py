@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from devlint.project.programs import SETS_DEFAULT, is_script, may_set_default
 from devlint.project.questions import Asked, Question
 from devlint.project.source import ParsedFile, SourceError, digest, read
 from devlint.project.survey import Survey
+from devlint.records import NamedTuple
 
 # LibCST is imported where something is parsed: most questions about a project need no tree.
 if TYPE_CHECKING:

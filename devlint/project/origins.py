@@ -17,9 +17,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
 
 from devlint.project.uses import FILES, whole_words
+from devlint.records import NamedTuple
 
 MOST = 40  # files that may hand a name on
 

@@ -18,11 +18,11 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 from devlint.project.naming import Naming
 from devlint.project.origins import Origins, means_its_own
 from devlint.project.uses import RUN, TEST, lines_with, uses_in
+from devlint.records import NamedTuple
 
 MOST = 40  # definitions that are looked at, on the ways to one
 

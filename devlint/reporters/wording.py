@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from devlint.findings import (
     Applicability,
@@ -18,6 +17,7 @@ from devlint.findings import (
     source_name,
 )
 from devlint.inference.domain.assumptions import GENERAL
+from devlint.records import NamedTuple
 from devlint.report import Report
 from devlint.terminal import show
 

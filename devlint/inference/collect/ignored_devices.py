@@ -8,7 +8,6 @@ the current card is waited for; or all is copied there, on streams of the curren
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -25,6 +24,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.summaries.arguments import ArgumentsBound
 from devlint.inference.syntax.text import called_name, code, dotted, every, parts, shorten
+from devlint.records import NamedTuple
 
 
 class _Passed(NamedTuple):

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -22,6 +21,7 @@ from devlint.inference.facts import IndexTest
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.card_numbers import CardNumber, card_numbers
 from devlint.inference.syntax.text import called_name, code, dotted, every, parents_below, shorten
+from devlint.records import NamedTuple
 
 _SCOPES = (cst.FunctionDef, cst.Lambda, cst.ClassDef)
 _MOVES = frozenset({"cuda", "to"})

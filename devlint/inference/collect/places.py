@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -26,7 +25,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import shorten
-from devlint.records import dataclass
+from devlint.records import NamedTuple, dataclass
 
 MAX_HELD = 8  # values in a container, and of one name
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from bisect import bisect, bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import field
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -28,7 +27,7 @@ from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.evaluation_order import Moment, moments
 from devlint.inference.syntax.text import code, dotted, every
-from devlint.records import dataclass
+from devlint.records import NamedTuple, dataclass
 
 # What of a tensor the host knows: to ask for it is no use of the memory.
 _KNOWN_TO_HOST = frozenset({"shape", "size", "device", "dtype", "ndim", "dim", "numel"})

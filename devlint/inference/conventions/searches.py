@@ -10,7 +10,9 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+from devlint.records import NamedTuple
 
 FILE = Path(__file__).parents[2] / "knowledge" / "conventions.json"
 NAME = "<name>"  # in a regular expression

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Site
+from devlint.records import NamedTuple
 
 
 class AutocastMistake(str, enum.Enum):

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 from devlint.inference.call_contexts import Given
 from devlint.inference.domain.provenance import Site
+from devlint.records import NamedTuple
 
 
 class Neglect(str, enum.Enum):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from devlint.findings import Confidence
 from devlint.inference.call_contexts import Given
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts.operands import Loop, Operand
+from devlint.records import NamedTuple
 
 
 class HostRead(NamedTuple):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 from devlint.inference.domain.provenance import Site
+from devlint.records import NamedTuple
 
 
 class Trap(str, enum.Enum):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 from devlint.findings import Confidence
 from devlint.inference.call_contexts import Given
@@ -11,6 +10,7 @@ from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts.operands import Operand
+from devlint.records import NamedTuple
 
 
 class MeetingKind(str, enum.Enum):

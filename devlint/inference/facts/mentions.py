@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from devlint.inference.domain.provenance import Site
+from devlint.records import NamedTuple
 
 
 class Mention(NamedTuple):

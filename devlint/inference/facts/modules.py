@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 from devlint.inference.call_contexts import Given
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts.operands import Operand
+from devlint.records import NamedTuple
 
 
 class KeptGraph(NamedTuple):

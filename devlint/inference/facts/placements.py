@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 from devlint.inference.domain.assumptions import Assumptions
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Site, Step
+from devlint.records import NamedTuple
 
 
 class ValueKind(str, enum.Enum):

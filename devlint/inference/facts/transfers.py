@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -11,6 +10,7 @@ from devlint.inference.call_contexts import Given
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts.operands import Loop, Operand
+from devlint.records import NamedTuple
 
 
 class Move(NamedTuple):

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from devlint.inference.call_contexts import Given
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts.operands import Loop, Operand
+from devlint.records import NamedTuple
 
 
 class Sync(NamedTuple):

@@ -8,8 +8,6 @@ makes all that it returns.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
@@ -23,6 +21,7 @@ from devlint.inference.models.factory_expressions import (
     is_last_use,
 )
 from devlint.inference.program.frames import Frame
+from devlint.records import NamedTuple
 
 
 class Creation(NamedTuple):

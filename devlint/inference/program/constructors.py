@@ -5,7 +5,6 @@ what sets the module up once and refuses to do so again.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -16,6 +15,7 @@ from devlint.inference.program.declarations import ClassInfo, Function, function
 from devlint.inference.program.frames import Frame, closure_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.text import code, dotted, every, last_statement
+from devlint.records import NamedTuple
 
 _BUILDING = frozenset({"__init__", "configure_model", "configure_sharded_model"})
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import NamedTuple
 
 import libcst as cst
 
 from devlint.contracts import Requirement
 from devlint.inference.domain.provenance import Provenance, Source, StepKind
-from devlint.records import dataclass
+from devlint.records import NamedTuple, dataclass
 
 
 class Declared(NamedTuple):

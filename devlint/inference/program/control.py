@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import libcst as cst
 
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.value import Value
 from devlint.inference.program.contracts import Declared
 from devlint.inference.program.loops import LoopState
+from devlint.records import NamedTuple
 
 
 class ControlContext(NamedTuple):

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 from functools import cached_property
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -29,7 +28,7 @@ from devlint.inference.syntax.filled_lists import FilledLists
 from devlint.inference.syntax.names import Names
 from devlint.inference.syntax.text import code, dotted, every
 from devlint.inference.syntax.trials import is_trial
-from devlint.records import dataclass
+from devlint.records import NamedTuple, dataclass
 
 MAX_BASES = 12
 

@@ -5,8 +5,6 @@ The interpreter and the models emit them (`frame.emit`), collectors listen.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumptions
@@ -19,7 +17,7 @@ from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.functions import Arguments, Parameter, Summary
 from devlint.inference.program.loops import LoopState
 from devlint.inference.program.values import Instance
-from devlint.records import dataclass
+from devlint.records import NamedTuple, dataclass
 
 
 @dataclass(slots=True, eq=False)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import field
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -13,7 +12,7 @@ from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.program.loops import Environment
-from devlint.records import dataclass
+from devlint.records import NamedTuple, dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,6 @@ A function may also make the batches of a loader, `collate_fn=stack`.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import libcst as cst
 
 from devlint.inference.call_contexts import Given
@@ -22,6 +20,7 @@ from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, read
 from devlint.inference.syntax.text import dotted, every, plain_parameters
+from devlint.records import NamedTuple
 
 
 def by_default(frame: Frame) -> Given | None:

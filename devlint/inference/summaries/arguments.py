@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -28,6 +27,7 @@ from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Parameter
 from devlint.inference.program.values import Generator, Instance, Placed
+from devlint.records import NamedTuple
 
 
 class Binding:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import libcst as cst
 
@@ -15,6 +14,7 @@ from devlint.inference.program.loops import LoopState
 from devlint.inference.summaries.waits import hot_one, is_property, prefixes
 from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import called_name, dotted, has_key, owner_of, passed_through
+from devlint.records import NamedTuple
 
 _NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert"})
 _TRUTHS = frozenset({"if", "while", "assert", "bool()"})

@@ -7,11 +7,11 @@ torch.device("cuda", v)          torch.cuda.set_device(v)
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import libcst as cst
 
 from devlint.inference.syntax.text import dotted, every, literal_of
+from devlint.records import NamedTuple
 
 _PREFIX = "cuda:"
 _TAKING = frozenset({"cuda", "to", "set_device"})  # methods and functions

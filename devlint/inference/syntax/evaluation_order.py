@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import NamedTuple
 
 import libcst as cst
 
 from devlint.inference.syntax.text import parts
+from devlint.records import NamedTuple
 
 _LATER = frozenset({cst.FunctionDef, cst.Lambda, cst.ClassDef})  # whose bodies run when called
 

@@ -17,11 +17,11 @@ is taken to be given. A class that writes attributes whose names it works out gi
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 import libcst as cst
 
 from devlint.inference.syntax.text import LEAVES, called_name, dotted, every, parts
+from devlint.records import NamedTuple
 
 
 class GivenAttributes(NamedTuple):

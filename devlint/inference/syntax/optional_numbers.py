@@ -8,11 +8,11 @@ default, or of which a help text says what 0 stands for, is no such one: 0 has a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import libcst as cst
 
 from devlint.inference.syntax.text import called_name, code, dotted, every, keywords_of, literal_of
+from devlint.records import NamedTuple
 
 _DECLARING = frozenset({"add_argument", "option"})  # argparse, and click
 

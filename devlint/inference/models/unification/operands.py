@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
@@ -12,6 +10,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Unknown, Value
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.held_tensors import tensors_in
+from devlint.records import NamedTuple
 
 MIXED = -1  # the number of all operands that are elements of a list whose elements differ
 
