@@ -118,6 +118,26 @@ def test_the_alternatives_of_what_is_kept_go_by_their_own_tests(kind, count):
     assert len(said(CHOSEN.format(kind=kind), "DEV401")) == count
 
 
+ALIKE = """
+class Attention(nn.Module):
+    def __init__(self, size, relative):
+        super().__init__()
+        self.relative = relative
+        if self.relative:
+            self.rows = torch.arange(size)
+            self.bias = nn.Parameter(torch.randn(2 * size))
+        else:
+            self.bias = nn.Parameter(torch.randn(size))
+
+    def forward(self, x):
+        return x + self.bias[self.rows] if self.relative else x + self.bias
+"""
+
+
+def test_what_both_branches_put_at_one_place_is_there_behind_either():
+    assert len(said(ALIKE, "DEV308")) == 1
+
+
 REBOUND = """
 def predict(x: torch.Tensor, fast):
     if fast:

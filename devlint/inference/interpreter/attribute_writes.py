@@ -15,7 +15,7 @@ from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, NamedLiteral, differ
-from devlint.inference.domain.placement import CPU, Device, Variable
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, KEPT, PARAMETER, Tensor
 from devlint.inference.domain.value import (
@@ -101,7 +101,7 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
     """What a method leaves in the attributes that it assigns."""
     registered = RegisteredModules(frame)
     own: dict[str, Value] = {}
-    last = _last_in_any_case(frame)
+    last, common = _last_in_any_case(frame), _common_facts(frame)
     for number, (name, value, node, source, facts) in enumerate(frame.outcome.writes):
         left = [env[f"self.{name}"] for env in frame.outcome.exits if f"self.{name}" in env]
         moved = _moved_in_place(value, left)
@@ -114,10 +114,22 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
         if anew is not None and anew.node is node and not _may_be_there(info, name, facts):
             del info.notes[f"{name}*"]
         written = info.branches.setdefault(name, [])
-        for each, known in attribute_conditions.by_facts(frame, kept, facts):
+        around = common.get((name, value.place), facts) if type(value) is Tensor else facts
+        for each, known in attribute_conditions.by_facts(frame, kept, around):
             written.append(Written(each, known, source, method_name(frame)))
         own[name] = kept if name not in own else join_branches(own[name], kept)
     frame.outcome.kept |= own
+
+
+def _common_facts(frame: Frame) -> dict[tuple[str, Placement], frozenset[NamedLiteral]]:
+    """By attribute and place, what holds for all tensors that a method assigns there: where its
+    branches join, two tensors at one place are one."""
+    common: dict[tuple[str, Placement], frozenset[NamedLiteral]] = {}
+    for name, value, _, _, facts in frame.outcome.writes:
+        if type(value) is Tensor:
+            key = name, value.place
+            common[key] = facts & common[key] if key in common else facts
+    return common
 
 
 def _last_in_any_case(frame: Frame) -> dict[str, int]:
