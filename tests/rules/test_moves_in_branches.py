@@ -54,7 +54,7 @@ def test_behind_another_test_it_may_be_there(moved, asked):
 
 OBJECT = """
 class Pipeline:
-    def __init__(self, net, kind, fast):
+    def __init__(self, net: nn.Module, kind, fast):
         self.net = net
         self.kind = kind
         self.fast = fast
@@ -75,6 +75,8 @@ class Answers(Pipeline):
     [
         "self.net = self.net.to('cuda')",
         "self.net = net.to('cuda')",
+        "net.cuda()",
+        "self.net.cuda()",
         "self.net = nn.Linear(3, 3).cuda()",
     ],
 )
@@ -94,8 +96,8 @@ class Answers(Pipeline):
 def test_what_a_constructor_moves_under_a_test_the_methods_find_there_behind_it(
     move, test, asked, count
 ):
-    code = OBJECT.format(move=move, test=test, asked=asked)
-    assert len(said(code, "DEV401")) == count
+    found = said(OBJECT.format(move=move, test=test, asked=asked), "DEV401")
+    assert sum("is on cuda" in each for each in found) == count
 
 
 CHOSEN = """

@@ -23,6 +23,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, cases
 from devlint.inference.program import tests
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.values import Instance
 
 
 def facts(frame: Frame) -> frozenset[NamedLiteral]:
@@ -37,8 +38,9 @@ def by_facts(
     came about, or was moved, besides those around the assignment."""
     found = []
     for each, when in cases(value):
-        own = each.assumed if type(each) is Tensor else ALWAYS
-        found.append((each, around | _named(frame, both(when, own))))
+        origin = each.origin if type(each) is Tensor or type(each) is Instance else None
+        moved = ALWAYS if origin is None else both(origin.when, origin.assumed)
+        found.append((each, around | _named(frame, both(when, moved))))
     return found
 
 
