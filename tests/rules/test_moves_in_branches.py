@@ -140,6 +140,26 @@ def test_what_both_branches_put_at_one_place_is_there_behind_either():
     assert len(said(ALIKE, "DEV308")) == 1
 
 
+LEARNED = """
+class Positions(nn.Module):
+    def __init__(self, size, learned):
+        super().__init__()
+        self.learned = learned
+        if self.learned:
+            self.rows = nn.Parameter(torch.randn(size))
+        else:
+            self.rows = torch.linspace(0, 1, size)
+
+    def forward(self, x):
+        return x + self.rows if {asked} else x
+"""
+
+
+@pytest.mark.parametrize(("asked", "count"), [("self.learned", 0), ("not self.learned", 1)])
+def test_a_parameter_and_a_plain_tensor_are_told_apart(asked, count):
+    assert len(said(LEARNED.format(asked=asked), "DEV102")) == count
+
+
 REBOUND = """
 def predict(x: torch.Tensor, fast):
     if fast:

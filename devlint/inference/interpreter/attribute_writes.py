@@ -114,22 +114,29 @@ def settle_writes(info: ClassInfo, frame: Frame) -> None:
         if anew is not None and anew.node is node and not _may_be_there(info, name, facts):
             del info.notes[f"{name}*"]
         written = info.branches.setdefault(name, [])
-        around = common.get((name, value.place), facts) if type(value) is Tensor else facts
+        around = common[_merged_as(name, value)] if type(value) is Tensor else facts
         for each, known in attribute_conditions.by_facts(frame, kept, around):
             written.append(Written(each, known, source, method_name(frame)))
         own[name] = kept if name not in own else join_branches(own[name], kept)
     frame.outcome.kept |= own
 
 
-def _common_facts(frame: Frame) -> dict[tuple[str, Placement], frozenset[NamedLiteral]]:
-    """By attribute and place, what holds for all tensors that a method assigns there: where its
-    branches join, two tensors at one place are one."""
-    common: dict[tuple[str, Placement], frozenset[NamedLiteral]] = {}
+_Merged = tuple[str, Placement, int]  # an attribute, and what two tensors that are one have alike
+
+
+def _common_facts(frame: Frame) -> dict[_Merged, frozenset[NamedLiteral]]:
+    """What holds for all tensors that a method assigns to an attribute and that are one where its
+    branches join."""
+    common: dict[_Merged, frozenset[NamedLiteral]] = {}
     for name, value, _, _, facts in frame.outcome.writes:
         if type(value) is Tensor:
-            key = name, value.place
+            key = _merged_as(name, value)
             common[key] = facts & common[key] if key in common else facts
     return common
+
+
+def _merged_as(name: str, value: Tensor) -> _Merged:
+    return name, value.place, value.traits & PARAMETER
 
 
 def _last_in_any_case(frame: Frame) -> dict[str, int]:
