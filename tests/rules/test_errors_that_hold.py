@@ -327,6 +327,33 @@ def test_what_a_base_class_registers_is_registered(module, count):
     assert len(said(ALIASES.format(module=module), "DEV206")) == count
 
 
+HEIRS = """
+class Attention(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.key = nn.Linear(3, 3)
+        self.by_name = {"key": self.key}
+
+    def forward(self, x):
+        return self.by_name["key"](x)
+
+
+class Soft(Attention):
+    def __init__(self):
+        super().__init__()
+        self.add()
+
+    def add(self):
+        self.soft = nn.Linear(3, 3)
+        self.by_name["soft"] = self.soft
+        nn.init.zeros_(self.by_name["soft"].weight)
+"""
+
+
+def test_what_an_heir_puts_into_a_container_it_may_register_itself():
+    assert said(HEIRS, "DEV206") == []
+
+
 OFFLOADED = """
 def offload(state):
     kept = state.cuda().to("cpu", non_blocking=True).pin_memory()

@@ -136,7 +136,7 @@ def _note_filled_lists(info: ClassInfo, frame: Frame) -> None:
     """Modules put into a plain list or dict that an attribute holds."""
     if not info.is_module:
         return
-    registered = RegisteredModules(frame)
+    registered = RegisteredModules(frame, info)
     for name, held in info.attributes.items():
         for value in alternatives(held):
             value = latest(value)

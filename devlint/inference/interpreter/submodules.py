@@ -11,7 +11,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.placement import Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.value import Value, alternatives
-from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.declarations import ClassInfo, classes_of
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import dotted, every
@@ -21,8 +21,8 @@ class RegisteredModules:
     """Modules that an object holds by a name of their own, as a function leaves it:
     `self.last = last` beside `self.layers = [last]`, or in a `ModuleDict` of the same object."""
 
-    def __init__(self, frame: Frame) -> None:
-        self._frame = frame
+    def __init__(self, frame: Frame, info: ClassInfo | None = None) -> None:
+        self._frame, self._info = frame, info or frame.info
         self._found: set[Value] | None = None
         self._made: set[cst.CSTNode] = set()  # the calls that make those of methods called here
 
@@ -35,13 +35,20 @@ class RegisteredModules:
                         self._found.add(value)
                         if type(value) is Instance and value.items is not None:
                             self._found.update(modules_in(value.items.any()))
-            lineage = self._frame.info.lineage() if self._frame.info is not None else ()
-            for held in (held for each in lineage for held in each.attributes.values()):
+            info = self._info
+            kin = [] if info is None else [*info.lineage(), *_heirs(info)]
+            for held in (held for each in kin for held in each.attributes.values()):
                 for value in alternatives(held):
                     if type(value) is Instance and value.module and value.origin is not None:
                         self._made.add(value.origin.root.node)
         made = module.origin.root.node if module.origin is not None else None
         return module in self._found or made in self._made
+
+
+def _heirs(info: ClassInfo) -> list[ClassInfo]:
+    """The classes of the file that inherit from this one, and may put into its containers what
+    they register themselves."""
+    return [each for each in classes_of(info.unit) if each is not info and info in each.lineage()]
 
 
 def holds_modules(value: Value) -> bool:
