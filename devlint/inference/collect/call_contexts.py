@@ -137,8 +137,7 @@ def default_device(function: Function | None) -> Given | None:
     `with torch.device("cuda"): net.set_up(3)`."""
     if function is None or function.is_local:
         return None
-    found = _of_function(function, "")
-    return None if found is None else replace(found, made=True)
+    return _of_function(function, "")
 
 
 def _of_function(function: Function, parameter: str) -> Given | None:
@@ -187,8 +186,9 @@ def _note_around(frame: Frame, callee: str) -> None:
         return
     if frame.has_default_device:
         feeds.add(Feed(callee, "", Fed.AROUND))
-    elif caller is not None and not caller.is_local and caller.name != "<lambda>":
-        through = Given(caller.key, caller.name, caller.name, "", -1)
+        return
+    through = default_device(caller)
+    if through is not None:
         feeds.add(Feed(callee, "", Fed.CALLER, through))
 
 

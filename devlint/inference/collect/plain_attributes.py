@@ -78,7 +78,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 or info.unit.exports_on_host
                 or (info.unit.is_test and not note.of_modules),
                 method=note.method,
-                given=note.given or _default_device(note, method),
+                given=_default_device(note, method),
                 was_given=note.was_given,
                 one_of_several=note.one_of_several,
                 only_compared=overwritten and _is_only_compared(info, note.name),
@@ -94,7 +94,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
 
 def _default_device(note: AttributeNote, method: Function | None) -> Given | None:
     """The default device of the method in which the attribute was made, where it is on that."""
-    is_made = not note.of_modules and note.tensor.traits & DEFAULT
+    is_made = note.tensor.traits & DEFAULT and not (note.of_modules or note.was_given)
     return call_contexts.default_device(method) if is_made else None
 
 

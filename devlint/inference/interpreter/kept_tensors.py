@@ -25,7 +25,6 @@ from devlint.inference.domain.tensors import (
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.interpreter.movers import moves_plain_attribute
 from devlint.inference.models.registration import registered_tensor
-from devlint.inference.program import roles
 from devlint.inference.program.attribute_notes import AttributeNote
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import NonLeafUsed
@@ -97,13 +96,11 @@ def kept_tensor(
         if overwrites == "buffer":
             return registered_tensor(info, frame, node, value.traits)
     if not value.traits & LOADED:
-        is_made_here = value.traits & DEFAULT and not was_given
-        given = roles.by_default(frame) if is_made_here else None
         keep_note(
             info,
             name,
             AttributeNote(
-                node, source, name, value, False, method_name(frame), overwrites, given, was_given
+                node, source, name, value, False, method_name(frame), overwrites, was_given
             ),
         )
     origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.call_contexts import Given
 from devlint.inference.domain.path_conditions import NamedLiteral
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
@@ -22,7 +21,6 @@ class AttributeNote:
     of_modules: bool
     method: str
     overwrites: str
-    given: Given | None = None
     was_given: bool = False  # the constructor was handed it
     in_container: bool = False
     one_of_several: bool = False  # that another attribute may hold, from which it was taken

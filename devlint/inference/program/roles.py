@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.call_contexts import Given
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import Hotness
@@ -21,15 +20,6 @@ from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, read
 from devlint.inference.syntax.text import dotted, every, plain_parameters
 from devlint.records import NamedTuple
-
-
-def by_default(frame: Frame) -> Given | None:
-    """The default device of a method, when callers may have chosen one: `with torch.device(…)`."""
-    function = frame.function
-    if function is None or frame.constructing:
-        return None
-    return Given(function.key, function.name, function.name, "", -1)
-
 
 MAX_CALLS = 4  # from a function that runs once per step to one that it reaches
 
