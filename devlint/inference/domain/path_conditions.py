@@ -72,11 +72,14 @@ def contrary(a: PathCondition, b: PathCondition) -> Predicate | None:
     """The predicate on which the two differ, if they never hold together."""
     for predicate, is_so, value in a:
         for other, other_is_so, other_value in b:
-            if predicate is not other or not (is_so or other_is_so):
-                continue
-            if (value == other_value) is not (is_so is other_is_so):
+            if predicate is other and _differ(is_so, value, other_is_so, other_value):
                 return predicate
     return None
+
+
+def _differ(is_so: bool, value: Hashable, other_is_so: bool, other: Hashable) -> bool:
+    """One subject is not both: this value, or any but that."""
+    return (is_so or other_is_so) and (value == other) is not (is_so is other_is_so)
 
 
 # The same of a subject that is known by its name alone, in other functions, too.
@@ -86,7 +89,7 @@ NamedLiteral = tuple[Hashable, bool, Hashable]
 def differ(some: frozenset[NamedLiteral], others: frozenset[NamedLiteral]) -> bool:
     """The two never hold together."""
     return any(
-        subject == other and (is_so or other_is_so) and (value == its) is not (is_so is other_is_so)
+        subject == other and _differ(is_so, value, other_is_so, its)
         for subject, is_so, value in some
         for other, other_is_so, its in others
     )

@@ -6,7 +6,7 @@ import enum
 from collections.abc import Iterator
 from typing import Protocol
 
-from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both, exclude
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.value import Value
 from devlint.nodes import cst
@@ -128,6 +128,16 @@ class Provenance:
         step.handed, step.takes_device = self.handed, self.takes_device
         step.when, step.assumed, step.within = when, self.assumed, self.within
         return step
+
+    def of_branch(self, when: PathCondition) -> Provenance:
+        """The same step, which a branch with this condition took."""
+        step = self.known(self.when)
+        step.assumed = both(step.assumed, when)
+        return step
+
+    def is_excluded(self, when: PathCondition) -> bool:
+        """A branch took the step, or one before, that this condition excludes."""
+        return bool(self.assumed) and exclude(self.assumed, when)
 
     def is_same(self, other: Provenance | None) -> bool:
         """One step, whatever is known of the values that took it."""

@@ -5,14 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import (
-    ALWAYS,
-    PathCondition,
-    Sides,
-    both,
-    either,
-    exclude,
-)
+from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Sides, both, either
 from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.value import UNKNOWN, Value
@@ -160,7 +153,7 @@ class Tensor(Value):
 
     def within(self, when: PathCondition) -> Tensor:
         origin = self.origin
-        if origin is None or not origin.assumed or not exclude(origin.assumed, when):
+        if origin is None or not origin.is_excluded(when):
             return self
         return self.with_place(None, origin)
 
@@ -196,9 +189,7 @@ class Tensor(Value):
             return None
         merged = _of_either(self, self.when, other.when, self.traits)
         if sides[0]:
-            known = step.known(merged.when)
-            known.assumed = both(step.assumed, sides[0])
-            merged = merged.with_place(merged.place, known)
+            merged = merged.with_place(merged.place, step.known(merged.when).of_branch(sides[0]))
         return merged
 
     def is_like(self, other: Value) -> bool:

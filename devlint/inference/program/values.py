@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from devlint.contracts import Requirement
 from devlint.inference.domain.containers import Mapping, Sequence
-from devlint.inference.domain.path_conditions import PathCondition, Sides, both, exclude
+from devlint.inference.domain.path_conditions import PathCondition, Sides
 from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
 from devlint.inference.domain.provenance import Provenance
 from devlint.inference.domain.tensors import Tensor
@@ -256,14 +256,11 @@ class Placed(Value):
     def of_branch(self, when: PathCondition) -> Placed:
         if self.origin is None or not when:
             return self
-        origin = self.origin.known(self.origin.when)
-        origin.assumed = both(origin.assumed, when)
-        return Placed(self.place, origin)
+        return Placed(self.place, self.origin.of_branch(when))
 
     def within(self, when: PathCondition) -> Placed:
-        origin = self.origin
-        excluded = origin is not None and origin.assumed and exclude(origin.assumed, when)
-        return Placed(None, None) if excluded else self
+        is_there = self.origin is None or not self.origin.is_excluded(when)
+        return self if is_there else Placed(None, None)
 
 
 @dataclass(slots=True, eq=False, repr=False)
