@@ -17,7 +17,6 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.path_conditions import (
     ALWAYS,
     STATE,
-    NamedLiteral,
     PathCondition,
     Predicate,
     both,
@@ -34,16 +33,21 @@ from devlint.inference.domain.value import (
     under,
     union,
 )
+from devlint.inference.program import attribute_conditions
 from devlint.inference.program.declarations import ClassInfo
+from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import code, dotted, every
 
 
-def held_under(info: ClassInfo, name: str, found: Value, facts: frozenset[NamedLiteral]) -> Value:
+def held_under(frame: Frame, info: ClassInfo, name: str, found: Value) -> Value:
     """What `self.name` holds where conditions came out as they did when it was assigned. Where they
     never did, nothing in sight says what it holds."""
-    if not facts:
+    if not frame.state.when:
         return found
     written = [each for base in info.lineage() for each in base.branches.get(name, ())]
+    if not any(each.facts for each in written):
+        return found
+    facts = attribute_conditions.facts(frame)
     fitting = [each.value for each in written if not differ(each.facts, facts)]
     return union(fitting) if len(fitting) < len(written) else found
 

@@ -21,7 +21,6 @@ from devlint.inference.interpreter.movers import moved_on_demand
 from devlint.inference.models import library_objects, optimizers
 from devlint.inference.models.module_places import placed, replaced
 from devlint.inference.models.modules import is_self, member
-from devlint.inference.program import attribute_conditions
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance, Method
@@ -55,7 +54,7 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         if declared is not None:
             found = declared if found is None else join(found, declared)
         if found is not None and is_self(frame, holder):
-            found = held_under(info, name, found, attribute_conditions.facts(frame))
+            found = held_under(frame, info, name, found)
             found = told_apart(info, name, found)
         if found is not None:
             found = moved_on_demand(info, frame, name, found, node)
