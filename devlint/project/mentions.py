@@ -166,7 +166,7 @@ class Mentions:
             return True
         key = name, file
         if key not in self._known:
-            self._known[key] = any(True for _ in self._using(name, file))
+            self._known[key] = self._is_used(name, file)
         return self._known[key]
 
     def reaches(self, name: str, file: Path) -> bool:
@@ -279,12 +279,12 @@ class Mentions:
     def _naming(self) -> Naming:
         return Naming(self._texts)
 
-    def _using(self, name: str, file: Path) -> Iterator[Path]:
-        """The other files that use a name which this one defines."""
+    def _is_used(self, name: str, file: Path) -> bool:
+        """Whether another file uses a name that this one defines."""
         literal = name.encode()
         files = self._naming.files(literal) if len(self._known) > FEW else None
-        for other in self._texts if files is None else files:
-            if other == file or literal not in self._texts[other]:
-                continue
-            if any(True for _ in self._reaching.uses(file, literal, other)):
-                yield other
+        return any(
+            next(self._reaching.uses(file, literal, other), None) is not None
+            for other in (self._texts if files is None else files)
+            if other != file and literal in self._texts[other]
+        )

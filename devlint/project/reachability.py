@@ -169,8 +169,8 @@ class Reaching:
     def _using(self, file: Path, name: str) -> Iterator[Place | None]:
         literal = name.encode()
         for other in self._naming.files(literal) or ():
+            text = self._texts[other]
             for at in self.uses(file, literal, other):
-                text = self._texts[other]
                 user, ahead = self._around(other, at), text[max(at - 80, 0) : at]
                 if (other, user) != (file, name) and _DEFINING.search(ahead) is None:
                     is_quoted = _QUOTED.search(ahead) is not None
