@@ -396,6 +396,17 @@ def test_a_move_to_a_device_that_is_left_out_is_meant(scale, found):
     assert f" {found} inside" in meeting
 
 
+HEAD = """
+    class Head(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.out = nn.Linear(4, 4)
+
+        def forward(self, x):
+            return self.out(x)
+"""
+
+
 @pytest.mark.parametrize(
     ("moved", "handed", "apart"),
     [
@@ -410,15 +421,7 @@ def test_a_move_to_a_device_that_is_left_out_is_meant(scale, found):
     ],
 )
 def test_what_an_object_hands_to_a_module_of_its_own_is_for_the_outer_call(moved, handed, apart):
-    code = f"""
-    class Head(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.out = nn.Linear(4, 4)
-
-        def forward(self, x):
-            return self.out(x)
-
+    code = f"""{HEAD}
     class Scorer:
         def __init__(self, device):
             self.head = Head(){moved}
@@ -433,15 +436,7 @@ def test_what_an_object_hands_to_a_module_of_its_own_is_for_the_outer_call(moved
 
 
 def test_who_moves_what_comes_in_leaves_nothing_to_the_outer_call():
-    code = """
-    class Head(nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.out = nn.Linear(4, 4)
-
-        def forward(self, x):
-            return self.out(x)
-
+    code = f"""{HEAD}
     class Scorer:
         def __init__(self):
             self.head = Head().cuda()
