@@ -226,6 +226,25 @@ def test_a_second_look_that_is_ended_leaves_what_was_seen(project: Path) -> None
     assert seen(looks) == whole(looks)
 
 
+def test_a_file_that_is_deleted_during_the_second_look_is_gone_and_no_error(project: Path) -> None:
+    (project / "z/last.py").write_text(BAD + FILLER)
+    looks = looking(project, cache=False)
+    before = looks.report
+
+    def delete() -> None:  # between the search for files and the reading of this one
+        (project / "z/last.py").unlink(missing_ok=True)
+
+    (project / "a.py").write_text(BAD + FILLER)
+    (project / "z/last.py").write_text(BAD.replace("= a + b", "= a - b") + FILLER)
+    looks.second(delete)
+    assert not looks.report.errors
+    went = {finding.location.path for finding in differences(before, looks.report).went}
+    assert went == {"z/last.py"}
+    seen_then = looks.report
+    looks.second(lambda: None)
+    assert not differences(seen_then, looks.report)
+
+
 @pytest.mark.parametrize(
     "names", [["new.py"], ["gone.py"], ["a.py", "make.py", "use.py", "z/last.py"]]
 )

@@ -7,6 +7,7 @@ that the first one misses, and whose trace leads to other files, stays until the
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import replace
 from functools import partial
@@ -85,7 +86,7 @@ class Looks:
             kept.close()
         self.work, self.outcomes, self.called = work, outcomes, called
         self.newer = dict(outcomes)
-        self.report = settling.finish()
+        self.report = _without_deleted(settling.finish())
 
     def _outcomes(
         self,
@@ -121,6 +122,14 @@ class Looks:
 
         with without_garbage_collection():
             return with_deep_stack(work)
+
+
+def _without_deleted(report: Report) -> Report:
+    """A report without what could not be read since it was deleted while the look was under way:
+    it is gone, which is no error."""
+    errors = [error for error in report.errors if os.path.lexists(report.root / error.path)]
+    gone = len({error.path for error in report.errors}) - len({error.path for error in errors})
+    return replace(report, errors=errors, files=report.files - gone)
 
 
 class _Here:
