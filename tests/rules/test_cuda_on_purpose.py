@@ -77,6 +77,42 @@ def test_another_card_than_the_one_at_hand(tmp_path: Path, code: str, device: st
     assert found.advice == f"go by the device that is at hand: `{device}`"
 
 
+CHOOSER = """import torch
+from torch import nn
+
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.f = nn.Linear(3, 3)
+        self.device = "cpu"
+
+    def place(self):
+        self.device = "cuda:0"
+        self.f.to(self.device)
+
+    def forward(self, x):
+        return self.f(x.cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        (
+            CHOOSER.replace("x.cuda()", "x"),
+            "take the device as a parameter, of the constructor or of the function",
+        ),
+        (
+            CHOOSER.replace('self.device = "cuda:0"', "pass"),
+            "go by the device that is at hand: `self.device`",
+        ),
+    ],
+)
+def test_no_device_is_at_hand_where_it_is_chosen(tmp_path: Path, code: str, advice: str):
+    assert [found.advice for found in shown(tmp_path, code)] == [advice]
+
+
 def test_a_numbered_card(tmp_path: Path):
     (found,) = shown(tmp_path, CACHE.replace(".cuda()", '.to("cuda:0")'))
     assert "takes card 0, which need not be where the model is" in found.message

@@ -178,12 +178,14 @@ def device_of_input(function: Function) -> str:
 
 def device_at_hand(unit: Unit, note: MentionNote) -> str:
     """A device that the code has been given and that the mention passes by: that of a parameter or
-    of the module, or the user's own option."""
+    of the module, or the user's own option. None is at hand where it is chosen:
+    `self.device = "cuda:0"`."""
     if note.kind != "device":
         return ""
     for function in functions(note.function):
         if function.info is not None and function.info.is_module:
-            return _of_module(function)
+            device = _of_module(function)
+            return "" if device in _assigned(function, note) else device
         device = device_of_input(function)
         if device:
             return device
@@ -203,6 +205,16 @@ def _of_module(function: Function) -> str:
         return "self.device"
     inherits = any(base != "torch.nn.Module" for base in info.library_bases)
     return "next(self.parameters()).device" if inherits or _has_parameters(info) else ""
+
+
+def _assigned(function: Function, note: MentionNote) -> set[str]:
+    """What the mention is assigned to in a function."""
+    return {
+        dotted(target.target)
+        for assignment in every(function.node, cst.Assign)
+        if any(each is note.node for each in every(assignment.value, type(note.node)))
+        for target in assignment.targets
+    }
 
 
 def _has_parameters(info: ClassInfo) -> bool:
