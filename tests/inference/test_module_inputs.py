@@ -86,6 +86,28 @@ def test_a_module_out_of_sight_may_have_inputs_for_the_host(module, inputs, conf
     assert found.endswith(confidence)
 
 
+@pytest.mark.parametrize(
+    ("second", "confidence"),
+    [
+        ("torch.full((2,), 7)", "likely"),  # made for the call
+        ("torch.from_numpy(np.load('keep.npy'))", "possible"),  # may be rows to take
+    ],
+)
+def test_by_a_later_input_from_elsewhere_a_module_may_only_index(second, confidence):
+    code = f"""
+    import numpy as np
+    from zoo import Detector
+    def detect():
+        net = Detector().cuda()
+        x, other = torch.rand(2, 2, device="cuda"), {second}
+        return net(x, other)
+    """
+    [found] = met(code)
+    assert found.endswith(confidence)
+    [first] = met(code.replace("net(x, other)", "net(other, x)"))
+    assert first.endswith("likely")
+
+
 LENGTHS = """
 from zoo import Encoder
 

@@ -65,6 +65,7 @@ class AssumptionKind(str, enum.Enum):
     CALLEE_BRINGS_TOGETHER = "callee-brings-together"
     CALLEE_IS_MODEL = "callee-is-model"
     MODULE_USES_ALL_INPUTS = "module-uses-all-inputs"
+    MODULE_USES_LATER_INPUTS = "module-uses-later-inputs"
     METHOD_USES_ITS_INPUTS = "method-uses-its-inputs"
     NAME_SUGGESTS_MODEL = "name-suggests-model"
     BATCH_BELONGS_TOGETHER = "batch-belongs-together"
@@ -206,8 +207,10 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.CALLEE_BRINGS_TOGETHER: "A function out of sight brings its arguments together.",
     K.CALLEE_IS_MODEL: "A function out of sight computes with its arguments as a model does, "
     "though it is not called like one.",
-    K.MODULE_USES_ALL_INPUTS: "A module whose class is out of sight computes with all of its "
-    "inputs, and reads none of them on the host.",
+    K.MODULE_USES_ALL_INPUTS: "A module whose class is out of sight computes with its first "
+    "input, and with those made for it, and reads none of them on the host.",
+    K.MODULE_USES_LATER_INPUTS: "The same of a later input that comes from elsewhere: it is no "
+    "index, which may be on the host, and the module does not move it.",
     K.METHOD_USES_ITS_INPUTS: "A method of a moved module, out of sight, computes with what it is "
     "given, and where the module is.",
     K.NAME_SUGGESTS_MODEL: "What is called `model`, `net` or the like is a model.",

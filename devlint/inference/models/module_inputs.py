@@ -143,14 +143,12 @@ def check_inputs(
         return False
     by_default = DEFAULT if type(place) is not Variable and place == CPU else 0
     own = Tensor(place, origin, by_default)
-    open_to: Assumptions = ()
-    if not is_known:
-        message = f"`{shorten(module)}` computes with all of its inputs"
-        open_to = (at(frame, K.MODULE_USES_ALL_INPUTS, node, message),)
     for number, (value, argument) in enumerate(arguments.all()):
         if number and not is_known and is_measure(arguments, argument):
             continue
         inputs = tensors_in(value)
+        is_later = number > 0 and not all(map(_is_made, inputs))
+        open_to = () if is_known else (_is_computed_with(frame, node, module, argument, is_later),)
         for tensor in inputs:
             if tensor.place is None or tensor.place is place or tensor.traits & EMPTY:
                 continue  # without elements it is a placeholder
@@ -195,6 +193,19 @@ def check_inputs(
                 odd, anchor = anchor, odd
             note(frame, node, *said, odd, anchor, tuple(assumed))
     return at_fault
+
+
+def _is_computed_with(
+    frame: Frame, node: cst.Call, module: cst.CSTNode, argument: cst.CSTNode, is_later: bool
+) -> Assumption:
+    """A module that is out of sight computes with an input. By a later one, which comes from
+    elsewhere as it is, it may only index, `x[mask]`, or it moves it; the first, and what is made
+    for the call, `net(x, torch.full((n,), t))`, are what it computes with."""
+    if not is_later:
+        message = f"`{shorten(module)}` computes with all of its inputs"
+        return at(frame, K.MODULE_USES_ALL_INPUTS, node, message)
+    message = f"`{shorten(module)}` computes with `{shorten(argument)}` itself"
+    return at(frame, K.MODULE_USES_LATER_INPUTS, argument, message)
 
 
 def fed_from_elsewhere(frame: Frame, module: cst.CSTNode) -> Assumption:
