@@ -6,9 +6,15 @@ from collections.abc import Callable
 
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, Sides, both, either
-from devlint.inference.domain.placement import Placement, Variable, is_accelerated, same_place
+from devlint.inference.domain.placement import (
+    CPU,
+    Placement,
+    Variable,
+    is_accelerated,
+    same_place,
+)
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.value import UNKNOWN, Value
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
 from devlint.records import dataclass
 
 # Traits of a tensor, as bits.
@@ -228,3 +234,12 @@ def tensor_like(value: Value) -> Value:
         traits = value.traits & ~(SCALAR | SHAPED)
         return Tensor(value.place, value.origin, traits, Evidence())
     return UNKNOWN
+
+
+def on_side(value: Value, host: bool) -> Value:
+    """What a value is where it is known to be on the host, or not to be: the alternatives that are
+    there. All of them, if no tensor among them is: the code knows more than the inference does."""
+    parts = alternatives(value)
+    left = [each for each in parts if type(each) is not Tensor or (each.place == CPU) is host]
+    is_told = len(left) < len(parts) and any(type(each) is Tensor for each in left)
+    return union(left) if is_told else value

@@ -16,11 +16,12 @@ import libcst as cst
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import HOST, NONE, Const, DeviceValue, External, without_none
 from devlint.inference.domain.path_conditions import ALWAYS, PathCondition
-from devlint.inference.domain.placement import Placement
+from devlint.inference.domain.placement import CPU, Device, Placement
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import PARAMETER, Tensor
+from devlint.inference.domain.tensors import PARAMETER, Tensor, on_side
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, union
 from devlint.inference.interpreter import first_iteration
+from devlint.inference.models.devices import place_of
 from devlint.inference.program import shape_tests, tests
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.predicates import NO_TENSOR, asked_type, is_long, written_choice
@@ -112,8 +113,10 @@ def _narrow_comparison(frame: Frame, node: cst.Comparison, outcome: bool) -> Non
         return
     asks_none = none_test(target)
     if asks_none is None and isinstance(operator, (cst.Equal, cst.NotEqual)):
-        if isinstance(operator, cst.Equal) is outcome:
+        is_equal = isinstance(operator, cst.Equal) is outcome
+        if is_equal:
             _narrow_to_one_device(frame, left, target.comparator)
+        _narrow_by_device(frame, left, target.comparator, is_equal)
         return
     if isinstance(left, cst.NamedExpr):
         left = left.target
@@ -192,6 +195,23 @@ def _narrow_to_one_device(
             frame.state.hold(
                 path, union(_there(frame, v, given, side) for v in alternatives(value))
             )
+
+
+def _narrow_by_device(
+    frame: Frame, node: cst.BaseExpression, named: cst.BaseExpression, is_equal: bool
+) -> None:
+    """Where `x.device.type == "cpu"`, `x` is the one of its alternatives that is on the host;
+    elsewhere it is another one."""
+    is_type = isinstance(node, cst.Attribute) and node.attr.value == "type"
+    asked = _asked_for_device(node.value if is_type else node)  # type: ignore[attr-defined]
+    path = dotted(asked) if asked is not None else ""
+    place = place_of(frame, frame.eval(named)) if path else None
+    if asked is None or not path or type(place) is not Device:
+        return
+    value = frame.eval(asked)
+    narrowed = on_side(value, host=(place == CPU) is is_equal)
+    if narrowed is not value:
+        frame.state.hold(path, narrowed)
 
 
 def _there(frame: Frame, value: Value, place: Placement, node: cst.CSTNode) -> Value:

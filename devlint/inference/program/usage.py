@@ -48,7 +48,7 @@ def uncalled(function: Function) -> str:
     if not unused or (importer is not None and importer.is_application()):
         return unused
     is_own = unused == function.outermost.name
-    return unused if is_own and usage.is_used_besides(names) else ""
+    return unused if is_own and usage.is_used_besides([unused]) else ""
 
 
 def _names_to_call(function: Function) -> list[str]:
@@ -126,9 +126,16 @@ class _Usage:
         if self._words[name] == 1:
             return 1
         if name not in self._within:
-            defining = [node for node, defined in self.defined.items() if defined == name]
+            defining = (node for node in self._definitions if node.name.value == name)
             self._within[name] = sum(_times_named(node, name) for node in defining) or 1
         return self._within[name]
+
+    @cached_property
+    def _definitions(self) -> list[cst.FunctionDef | cst.ClassDef]:
+        """Those at the top of the file, and the methods of its classes."""
+        within = (node.body.body for node in self.defined if isinstance(node, cst.ClassDef))
+        methods = (each for body in within for each in body if isinstance(each, cst.FunctionDef))
+        return [*self.defined, *methods]
 
     def is_reached(self, name: str) -> bool:
         """Something that may run uses it, however far away."""

@@ -234,3 +234,20 @@ def test_a_method_of_too_much_to_tell_apart_is_one_of_too_many_values(known):
     assert content(overflown) == content(TOP)
     assert join(values.Method(known, "to"), overflown) is TOP
     assert leq(values.Method(known, "to"), overflown)
+
+
+# --- narrowing -----------------------------------------------------------------------------------
+
+
+@forall(any_value, st.booleans())
+def test_a_value_on_one_side_is_one_of_its_alternatives(value, host):
+    narrowed = tensors.on_side(value, host)
+    assert covers(value, narrowed)
+    assert tensors.on_side(narrowed, host) is narrowed
+
+
+@forall(st.booleans())
+def test_of_a_tensor_here_and_one_there_a_test_leaves_one(host):
+    here, there = Tensor(CPU), Tensor(CUDA)
+    assert tensors.on_side(union([here, there]), host) is (here if host else there)
+    assert tensors.on_side(there, host=True) is there, "the code knows more"
