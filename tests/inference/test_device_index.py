@@ -58,12 +58,19 @@ def test_minus_one_is_no_accelerator():
     assert met(code) == []
 
 
-@pytest.mark.parametrize(("name", "count"), [("move_to_device", 0), ("target_device", 1)])
-def test_a_verb_is_a_flag_and_no_device(name, count):
+@pytest.mark.parametrize(
+    ("name", "where", "count"),
+    [
+        ("move_to_device", '"cuda"', 0),
+        ("target_device", "target_device", 1),
+        ("relax_device", '"cuda"', 0),  # it is only asked whether it is so
+    ],
+)
+def test_what_is_only_asked_for_its_truth_is_a_flag_and_no_device(name, where, count):
     code = f"""
     def batches(rows, {name}):
         for row in rows:
-            yield row.to("cuda") if {name} else row
+            yield row.to({where}) if {name} else row
 
     list(batches(rows, {name}=True))
     """

@@ -20,6 +20,7 @@ from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.device_functions import is_predicate
 from devlint.inference.models.devices import CONTEXT, place_of
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import (
     ArgumentGiven,
     DeviceChosen,
@@ -30,7 +31,7 @@ from devlint.inference.program.events import (
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.text import code, dotted, every, shorten
+from devlint.inference.syntax.text import called_name, code, dotted, every, shorten
 from devlint.inference.syntax.words import none_test, words
 
 
@@ -71,8 +72,21 @@ def of_argument(frame: Frame, event: ArgumentGiven) -> None:
     if given is node:
         return  # its own default
     mistake = _mistake(value, given)
+    if mistake is Mistake.FLAG and not _goes_by(function, event.parameter):
+        return  # `relax_device`, `check_device`: a flag of that name
     if mistake is not None:
         note_mistake(frame, node, mistake, shorten(given), function.name, inferred=True)
+
+
+def _goes_by(function: Function, parameter: str) -> bool:
+    """A function puts something where its parameter says, or hands it to a call as the device."""
+    for call in every(function.node, cst.Call):
+        is_move = called_name(call) in ("to", "cuda", "device")
+        for argument in call.args:
+            keyword = argument.keyword.value if argument.keyword is not None else ""
+            if dotted(argument.value) == parameter and (is_move or keyword == "device"):
+                return True
+    return False
 
 
 def of_test(frame: Frame, event: Tested) -> None:
