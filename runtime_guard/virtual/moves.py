@@ -21,7 +21,7 @@ from runtime_guard.core.placement import (
     storage_of,
     tag,
 )
-from runtime_guard.core.sites import Stack, nearest, thrown_away_at, user_site, user_stack
+from runtime_guard.core.sites import Site, Stack, nearest, thrown_away_at, user_site, user_stack
 from runtime_guard.core.torch_internals import (
     FAKE,
     copy_below,
@@ -337,9 +337,10 @@ def _watch_until_dead(tensor: torch.Tensor, result: torch.Tensor, watched: Move,
         _watched.pop(key, None)
         if watched.used:
             return
-        here, moved = thrown_away_at(), watched.stack[0]
-        # by the very statement that made it; not by an exception or the end of a call, for example
-        at_once = here and here.file == moved.file and moved.line <= here.end_line <= moved.end_line
+        # by a statement that made it; not by an exception or the end of a call, for example
+        here = thrown_away_at()
+        by = next((site for site in watched.stack if here is not None and _ends(here, site)), None)
+        at_once = by is watched.stack[0]
         observers.problem(
             Kind.DISCARDED_MOVE if at_once else Kind.UNUSED_MOVE,
             what,
@@ -347,12 +348,18 @@ def _watch_until_dead(tensor: torch.Tensor, result: torch.Tensor, watched: Move,
             stack=watched.stack,
         )
         source: Any = origin()
-        if at_once and source is not None:
+        if by is not None and source is not None:
             before = getattr(source, TAG, None) or UNTAGGED
-            note = ThrownAway(what, target, nearest(watched.stack))
+            note = ThrownAway(what, target, nearest(watched.stack), by)
             setattr(source, TAG, before.of_source(note))
 
     _watched[key] = weakref.ref(storage, died)
+
+
+def _ends(here: Site, statement: Site) -> bool:
+    """Is ``here`` the end of a statement that was at ``statement`` when it moved something?"""
+    in_one = (here.file, here.function) == (statement.file, statement.function)
+    return in_one and statement.line <= here.end_line <= statement.end_line
 
 
 def forget_watched() -> None:
