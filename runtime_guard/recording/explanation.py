@@ -23,9 +23,14 @@ def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[s
         names = [name or side for name, side in zip(names, sides, strict=True)]
     parts = []
     for tensor, name, argument in zip(tensors, names, argument_names, strict=False):
-        operand = f"`{name}`" if name is not None else f"argument `{argument}`"
+        operand = f"`{name}`" if name is not None else _argument(argument)
         parts.append(f"{operand}: {_told(tensor)}{_beside(tensor, frames)}")
     return "; ".join([*parts, *_thrown_away(tensors), *_attributes(tensors)])
+
+
+def _argument(name: str) -> str:
+    """``argument `other```; what is no name, as ``the gradient``, stands for itself."""
+    return name if " " in name else f"argument `{name}`"
 
 
 def _beside(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str:

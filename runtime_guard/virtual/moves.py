@@ -38,10 +38,10 @@ from runtime_guard.virtual.gradient_nodes import note_outputs
 from runtime_guard.virtual.graphs import draw_on
 from runtime_guard.virtual.machine import Machine
 from runtime_guard.virtual.races import Watch
+from runtime_guard.virtual.whereabouts import device_of, is_pinned, mark_pinned, pin
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
-PINNED = "_devlint_pinned"
 _to = tensor_base.to
 
 
@@ -55,30 +55,6 @@ class _Moving(threading.local):
 
 
 moving = _Moving()
-
-
-def device_of(tensor: torch.Tensor) -> torch.device:
-    """Where ``tensor`` lives on the virtual machine (call with torch functions unhooked)."""
-    placement = placement_of(tensor)
-    return placement.device if placement is not None else intern_device(real_device(tensor))
-
-
-def is_pinned(tensor: torch.Tensor) -> bool:
-    """Is the host tensor in (virtually) page-locked memory?"""
-    return bool(getattr(storage_of(tensor), PINNED, False))
-
-
-def pin(tensor: torch.Tensor) -> torch.Tensor:
-    """A host copy marked page-locked; ``tensor`` itself when it is already."""
-    if is_pinned(tensor):
-        return tensor
-    device = device_of(tensor)
-    if device.type != "cpu":
-        name = tensor.type().replace("torch.", f"torch.{device.type}.", 1)
-        raise RuntimeError(f"cannot pin '{name}' only dense CPU tensors can be pinned")
-    copy = tensor.clone()
-    setattr(storage_of(copy), PINNED, True)
-    return copy
 
 
 def refuse_dtype(dtype: torch.dtype, device: torch.device) -> None:
@@ -200,7 +176,7 @@ def _arrived(
     )
     site = nearest(stack) if stack else user_site()
     if not landed and result.layout is torch.strided:
-        setattr(storage_of(result), PINNED, True)
+        mark_pinned(result)
     watched = Move(stack, landed) if stack else None
     if watched is not None and moves_a_module():
         watched.used = True  # who throws the module away throws no moved tensor away
