@@ -10,7 +10,7 @@ import ast
 import itertools
 import linecache
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -22,13 +22,13 @@ from runtime_guard.core.torch_internals import disable_torch_function
 _MOST = 100
 """What holds more than this is data, and is not searched."""
 _DEEPEST = 2
+_AT_MOST = 20_000
+"""So many values of a frame are looked at: a message has to be told in the end."""
 _LONGEST = 60
 """A text beyond this is no name any more."""
 _SLOTS = ("_parameters", "_buffers", "__dict__")
 _OWN = frozenset(vars(torch.nn.Module()))
 """The attributes in which a module keeps its state and its hooks."""
-
-Same = Callable[[Any, torch.Tensor], bool]
 
 
 def name_in_frames(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str | None:
@@ -39,12 +39,17 @@ def name_in_frames(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str | N
     """
     for same in (_is_same, _shares_storage):
         for frame in frames[:3]:
-            for depth in range(_DEEPEST + 1):
-                for name, value in variables(frame).items():
-                    found = _within(tensor, name, value, same, depth)
-                    if found is not None:
-                        return found
+            for name, value in itertools.islice(_names(frame), _AT_MOST):
+                if same(value, tensor):
+                    return name
     return None
+
+
+def _names(frame: FrameType) -> Iterator[tuple[str, Any]]:
+    """What a frame's variables are, then what they hold, then what that holds."""
+    for depth in range(_DEEPEST + 1):
+        for name, value in variables(frame).items():
+            yield from _below(name, value, depth)
 
 
 def variables(frame: FrameType) -> dict[str, Any]:
@@ -74,28 +79,24 @@ def _shares_storage(candidate: Any, tensor: torch.Tensor) -> bool:
         return False
 
 
-def _within(tensor: torch.Tensor, name: str, value: Any, same: Same, depth: int) -> str | None:
-    """The name of ``tensor`` where it lies ``depth`` steps below ``value``, which is ``name``."""
+def _below(name: str, value: Any, depth: int) -> Iterator[tuple[str, Any]]:
+    """What lies ``depth`` steps below ``value``, which is ``name``; all of a module's state is one
+    step away."""
     if depth == 0:
-        return name if same(value, tensor) else None
-    if _is_a(value, torch.nn.Module) and depth == 1:
-        path = _in_module(tensor, value, same)
-        return None if path is None else f"{name}.{path}"
-    for step, item in _held(value):
-        found = _within(tensor, name + step, item, same, depth - 1)
-        if found is not None:
-            return found
-    return None
+        yield name, value
+    elif depth == 1 and _is_a(value, torch.nn.Module):
+        yield from ((f"{name}.{path}", item) for path, item in _in_module(value))
+    else:
+        for step, item in _held(value):
+            yield from _below(name + step, item, depth - 1)
 
 
-def _in_module(tensor: torch.Tensor, module: torch.nn.Module, same: Same) -> str | None:
+def _in_module(module: torch.nn.Module) -> Iterator[tuple[str, Any]]:
     for prefix, child in module.named_modules():
         for slot in _SLOTS:
             held = vars(child) if slot == "__dict__" else vars(child).get(slot, {})
             for key, value in held.items():
-                if same(value, tensor):
-                    return f"{prefix}.{key}" if prefix else str(key)
-    return None
+                yield (f"{prefix}.{key}" if prefix else str(key)), value
 
 
 def _held(value: Any) -> Iterator[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections import namedtuple
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -113,6 +114,17 @@ class TestWhatAVariableHolds:
             there().mul_(x)
 
         assert "`x`: made on cpu" in said(meet, Loud(), torch.ones(3))
+
+    def test_a_message_is_told_though_variables_hold_a_million_values(self):
+        def meet(x, held):
+            there().mul_(x.exp())
+
+        held = [[object()] * 100 for _ in range(100)]
+        start = time.process_time()
+        assert "argument `other`: computed on cpu" in said(
+            meet, torch.ones(3), SimpleNamespace(**{f"of{n}": held for n in range(99)})
+        )
+        assert time.process_time() - start < 5
 
     def test_a_short_name_comes_before_a_long_one(self):
         def meet(trainer):
