@@ -77,6 +77,14 @@ def _copies_in_vain(event: Event) -> bool:
     return event.pinned == event.blocking
 
 
+def _not_by_device(event: Event) -> bool:
+    """No copy that was asked for by a device: `torch.FloatTensor(x).to(device)` moves by that."""
+    return event.what not in _BY_DEVICE
+
+
+_BY_DEVICE = frozenset({".to", ".cuda", ".cpu", ".xpu", ".mps"})
+
+
 def _differs(finding: Finding, process: Process) -> bool:
     """A process for which the card that the finding is about is not its own."""
     if "the rank among all nodes" in finding.get("message", ""):
@@ -178,6 +186,7 @@ EXPECTATIONS: dict[str, Expectation] = {
     "DEV502": _UNAVAILABLE,
     "DEV503": Expectation(
         frozenset({Kind.UNAVAILABLE, Kind.TRANSFER}),
+        holds=_not_by_device,
         settles=False,
         says="the type fixes a device: it moved the tensor, or the machine lacks it",
     ),

@@ -57,6 +57,10 @@ def _traced(lines: Lines | TracedLines) -> TracedLines:
     return lines if isinstance(lines, TracedLines) else TracedLines(lines, {}, lines)
 
 
+HARMLESS = ", and did no harm there"
+"""How the reason ends where what was seen may be well meant."""
+
+
 def _judge_one(
     finding: Finding, shown: list[Event], evidence: Evidence, traced: TracedLines, root: str
 ) -> Finding:
@@ -69,7 +73,7 @@ def _judge_one(
         return _with_verdict(finding, "confirmed", expectation.says, shown)
     seen = evidence_for(finding, evidence, traced.executed, root)
     if any(event.kind in expectation.well_meant for event in seen):
-        return _with_verdict(finding, "undecided", f"{expectation.says}, and did no harm there")
+        return _with_verdict(finding, "undecided", f"{expectation.says}{HARMLESS}")
     verdict, reason = _not_shown(finding, expectation, evidence, traced, root)
     return _with_verdict(finding, verdict, reason)
 

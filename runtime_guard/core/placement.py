@@ -89,14 +89,16 @@ class ThrownAway:
     """What made it: ``.to``."""
     target: torch.device
     site: Site
+    at: Site
+    """The line that threw it away: its own, or that of a call inside of which it was made."""
     rule = "DEV201"
 
     @property
     def sentence(self) -> str:
         """What happened, in words."""
         return (
-            f"`{self.call}` at {self.site} gave a copy on {self.target} that was thrown away: "
-            "keep what it returns"
+            f"`{self.call}` at {self.site} gave a copy on {self.target} that was thrown away"
+            f"{'' if str(self.at) == str(self.site) else f' at {self.at}'}: keep what it returns"
         )
 
 
@@ -145,6 +147,7 @@ class Placement:
         if result is None:
             result = Placement(self.device, self.made, self.moved)
             result.computed, result.meter = True, self.meter
+            result.passed_by, result.thrown_away = self.passed_by, self.thrown_away
             self.result = result.result = result
         return result
 

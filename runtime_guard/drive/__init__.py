@@ -14,7 +14,7 @@ process of its own.  The modules, lowest first:
     arguments: what each parameter may be
     program: the text of a call
     sooner: a bug that shows before the line at which it is told
-    repair: what to try otherwise when it fails
+    shape_words, repair: what to try otherwise when it fails
     search: call after call
     process: a process with limits
     child, replay: what runs in it

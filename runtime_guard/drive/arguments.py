@@ -297,6 +297,10 @@ def _texts(uses: Uses) -> Iterator[Text]:
         yield Text(f'"{FILE_NAME}"')
 
 
+_OF_WHAT_IS_MOVED = frozenset({"to", "cuda", "cpu", "device", "dtype"})
+"""What tensors and modules have in common: who is asked for nothing else is one of them."""
+
+
 def _by_use(slot: Slot) -> Iterator[Value]:
     uses = slot.uses
     yield from _texts(uses)
@@ -334,6 +338,9 @@ def _by_use(slot: Slot) -> Iterator[Value]:
         yield Text("torch.nn.Identity()")
         yield MODULE
     elif uses.attributes:
+        if _OF_WHAT_IS_MOVED.issuperset(uses.attributes):
+            yield from named
+            yield Tensor("float", (2, 8))
         yield Record(tuple(uses.attributes))
     elif uses.iterated or uses.parts:
         yield Several(uses.parts or 2, as_tuple=bool(uses.parts))

@@ -81,8 +81,8 @@ class Program:
         if any("import_module(" in line for line in lines):
             lines.insert(0, "from importlib import import_module")
         if self.files:
-            lines.append("from runtime_guard.drive.files import saved_on_card")
-            lines += (f"saved_on_card({path!r})" for path in self.files)
+            lines.append("from runtime_guard.drive.files import missing_file")
+            lines += (f"missing_file({path!r})" for path in self.files)
         grouped = (GROUP,) in self.around
         helpers = [*self.helpers, *(["process_group"] if grouped else [])]
         if helpers:
@@ -93,7 +93,7 @@ class Program:
 
     @property
     def files(self) -> tuple[str, ...]:
-        """What is read, and is made as a checkpoint that was saved on a card."""
+        """What is read, and is not there."""
         return tuple(address[1] for address in self.around if address[0] == FILE)
 
     def reference(self, module: str, name: str) -> str:

@@ -28,11 +28,15 @@ from runtime_guard.drive.arguments import (
 )
 from runtime_guard.drive.docstrings import shape_said
 from runtime_guard.drive.program import FILE, GROUP, Program
+from runtime_guard.drive.shape_words import (
+    broadcast,
+    other_kind,
+    rank_asked,
+    rank_with_the_missing,
+    resized,
+)
 from runtime_guard.drive.uses import assigned_attributes
 from runtime_guard.drive.values import Address, Omitted, Record, Several, Table, Tensor, Text, Value
-
-LARGEST = 4096
-"""No size that an error speaks of is tried beyond it."""
 
 
 @dataclass(frozen=True)
@@ -91,7 +95,9 @@ def edits(
     order = [*blamed, *rest]
     yield from _of_words(failure, program, blamed or order)
     for address in order:
-        yield from ((address, value) for value in _resized(failure, slots[address][1]))
+        yield from (
+            (address, value) for value in resized(failure.type, failure.text, slots[address][1])
+        )
     for address in blamed:
         yield from _others(address, *slots[address], 8)
     for address in rest:
@@ -119,15 +125,17 @@ def _others(address: Address, slot: Slot, value: Value, most: int) -> Iterator[E
 
 def _of_words(failure: Failure, program: Program, order: list[Address]) -> Iterator[Edit]:
     text = failure.text
-    rank = _rank_asked(text)
+    rank = rank_asked(text)
     shape = shape_said(re.split(r"\b[Gg]ot\b|\bbut\b", text)[0])
     if missing := re.search(r"No such file or directory: '([^']+)'", text):
         path = os.path.relpath(missing[1])  # an absolute one may be below the current folder, too
         if not path.startswith(os.pardir):
+            path += os.sep * missing[1].endswith(("/", os.sep))  # a folder
             yield (FILE, path), Text(repr(path))
     if "process group has not been initialized" in text:
         yield (GROUP,), Text("True")
     for address, (slot, value) in program.slots.items():
+        yield from ((address, other) for other in broadcast(text, value))
         # "Either `sizes` or `longest` must be given"
         if isinstance(value, Omitted) and re.search(rf"[`'\"]{re.escape(slot.name)}\b", text):
             given = [other for other in candidates(slot) if not isinstance(other, Omitted)]
@@ -140,9 +148,12 @@ def _of_words(failure: Failure, program: Program, order: list[Address]) -> Itera
     for address in order:
         slot, value = program.slots[address]
         if isinstance(value, Tensor):
-            if rank is not None and rank != len(value.shape):
-                yield from ((address, replace(value, shape=shape)) for shape in SHAPES[rank])
-            yield from ((address, other) for other in _other_kind(text, value))
+            for asked in dict.fromkeys((rank, rank_with_the_missing(text, len(value.shape)))):
+                if asked is not None and asked != len(value.shape):
+                    yield from ((address, replace(value, shape=shape)) for shape in SHAPES[asked])
+            if "expected TensorOptions(" in text:  # `torch.Tensor(data)` takes data of the host
+                yield address, Text(f"torch.rand({value.shape}).tolist()")
+            yield from ((address, other) for other in other_kind(text, value))
             if _ONE_NUMBER.search(text):
                 yield from ((address, Text(number)) for number in ("0.5", "2"))
             if shape and shape != value.shape:
@@ -177,48 +188,6 @@ _OTHER_ARGUMENTS = re.compile(
     r"positional arguments? but \d+ were given|unexpected keyword argument"
     r"|missing \d+ required positional"
 )
-_RANKS = (
-    re.compile(r"[Ee]xpected (\d)D\b"),
-    re.compile(r"[Ee]xpected \d-?D \(unbatched\) or (\d)-?D"),
-    re.compile(r"\b(\d)D \(batched\)"),
-    re.compile(r"expected (\d) dims"),
-    re.compile(r"to unpack \(expected (\d)"),
-    re.compile(r"must be (\d)-?D\b|(?:must have|expects?) (\d) dim"),
-    re.compile(r"(\d)[Dd] or \d[Dd]? (?:tensor|input)"),
-)
-
-
-def _rank_asked(text: str) -> int | None:
-    for pattern in _RANKS[1:3] + _RANKS:
-        if match := pattern.search(text):
-            rank = int(next(group for group in match.groups() if group))
-            return rank if rank in SHAPES else None
-    if match := re.search(r"Dimension out of range .*but got (-?\d+)", text):
-        asked = int(match[1])
-        rank = asked + 1 if asked >= 0 else -asked
-        return rank if rank in SHAPES else None
-    if match := re.search(r"too many indices for tensor of dimension (\d)", text):
-        return min(int(match[1]) + 1, 5)
-    return None
-
-
-def _other_kind(text: str, value: Tensor) -> Iterator[Tensor]:
-    if value.kind == "long" and re.search(r"out of range|out of bounds|>= 0 &&", text):
-        if value.high > 1:
-            yield replace(value, high=1)
-        return
-    asks_long = re.search(
-        r"scalar types?:? (Long|Int)|(must be|dtype) (long|int)|indices must be|int64|as indices",
-        text,
-    )
-    if value.kind != "long" and asks_long:
-        yield replace(value, kind="long")
-    if value.kind != "bool" and re.search(r"\b[Bb]ool(Tensor)?\b", text):
-        yield replace(value, kind="bool")
-    if value.kind != "float" and re.search(
-        r"\b([Ff]loat\w*|floating|'Long'|'Bool'|\"?not implemented for)", text
-    ):
-        yield replace(value, kind="float")
 
 
 def _attribute(address: Address, slot: Slot, value: Value, text: str) -> Iterator[Edit]:
@@ -249,43 +218,6 @@ class _TENSOR:
     """Attributes that ask for a tensor."""
 
     shape = size = device = dtype = dim = ndim = to = view = float = long = unsqueeze = None
-
-
-def _resized(failure: Failure, value: Value) -> Iterator[Value]:
-    """With one of the sizes that the error speaks of in the place of another."""
-    if failure.type not in (
-        "RuntimeError",
-        "ValueError",
-        "AssertionError",
-        "IndexError",
-        "EinopsError",
-    ):
-        return
-    spoken = [int(n) for n in re.findall(r"(?<![\w.])\d+|(?<=x)\d+", failure.text)]
-    sizes = [n for n in dict.fromkeys(spoken) if 0 < n <= LARGEST]
-    if isinstance(value, Tensor):
-        for at in reversed(range(len(value.shape))):
-            if value.shape[at] in sizes:
-                for size in sizes:
-                    if size != value.shape[at]:
-                        yield replace(
-                            value, shape=(*value.shape[:at], size, *value.shape[at + 1 :])
-                        )
-        if "EinopsError" in failure.type or "Wrong shape" in failure.text:
-            for shapes in SHAPES.values():
-                yield from (replace(value, shape=shape) for shape in shapes if shape != value.shape)
-    elif isinstance(value, Text) and value.source.isdigit():
-        if int(value.source) in sizes:
-            yield from (Text(str(size)) for size in sizes if str(size) != value.source)
-        if "divisible" in failure.text or "multiple" in failure.text:
-            yield from (Text(str(size * times)) for size in sizes for times in (1, 2, 4))
-    elif isinstance(value, Text) and "torch." in value.source:
-        for size in sizes:  # `{"a": torch.rand(10, 2)}`, as the project makes it
-            number = rf"(?<![\w.\"']){size}(?![\w.\"'])"
-            if re.search(number, value.source):
-                for other in sizes:
-                    if other != size:
-                        yield replace(value, source=re.sub(number, str(other), value.source))
 
 
 def _blamed(failure: Failure, program: Program) -> Iterator[Address]:

@@ -27,7 +27,7 @@ import torch
 from runtime_guard.commands.attribution import span_of
 from runtime_guard.commands.expectations import EXPECTATIONS, Finding
 from runtime_guard.commands.session import news_of
-from runtime_guard.commands.verdicts import judge
+from runtime_guard.commands.verdicts import HARMLESS, judge
 from runtime_guard.core.sites import is_users
 from runtime_guard.drive.examples import examples_of
 from runtime_guard.drive.objects import leave_group
@@ -79,6 +79,8 @@ class Try:
     """Did devices mix, wherever it was?"""
     moved: bool = False
     """Was anything moved at the finding's own lines?"""
+    harmless: str = ""
+    """What was seen there, where it did no harm in this call and may do some in another."""
 
 
 class LineCounts:
@@ -249,6 +251,7 @@ class Driver:
             keep_going,
             any(event.kind is Kind.MIXED for event in events),
             any(event.kind is Kind.TRANSFER and self._is_own(event) for event in events),
+            judged["reason"] if judged["reason"].endswith(HARMLESS) else "",
         )
 
     def _is_own(self, event: Event) -> bool:
@@ -371,6 +374,8 @@ def settled(done: Try, finding: Finding, root: str) -> str:
     """Why the call does not speak against the finding, though its line ran; empty if it does."""
     if done.failure is not None:
         return f"the call ends with {done.failure}"
+    if done.harmless:
+        return done.harmless
     file, first, _ = span_of(finding, root)
     names = names_at(file, first, 0)
     for slot, value in done.program.slots.values():

@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import torch
+from torch.nn.parameter import is_lazy
 
 from runtime_guard.recording.observers import describe_tensor
 
@@ -63,15 +64,17 @@ def rows_of(model: torch.nn.Module) -> list[ModuleRow]:
                     path or "(itself)",
                     type(module).__name__,
                     len(own),
-                    sum(t.numel() * t.element_size() for t in own),
+                    sum(0 if is_lazy(t) else t.numel() * t.element_size() for t in own),
                     sorted({str(t.device) for t in own}),
-                    [
-                        TensorEntry(name, kind, describe_tensor(t), str(t.device))
-                        for name, kind, t in named
-                    ],
+                    [TensorEntry(name, kind, _shape(t), str(t.device)) for name, kind, t in named],
                 )
             )
     return rows
+
+
+def _shape(tensor: torch.Tensor) -> str:
+    """A lazy module's parameter has none before the first call."""
+    return "not known yet" if is_lazy(tensor) else describe_tensor(tensor)
 
 
 class ModelWatcher:

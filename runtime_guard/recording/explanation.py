@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from types import FrameType
-from typing import Any
 
 import torch
 
@@ -12,19 +11,26 @@ from runtime_guard.core.placement import UNTAGGED, Placement, computed_at, place
 from runtime_guard.core.sites import nearest, site_of, user_frames
 from runtime_guard.core.torch_internals import disable_torch_function, real_device
 from runtime_guard.recording.events import hint_at
-
-_TENSOR_SLOTS = ("_parameters", "_buffers", "__dict__")
+from runtime_guard.recording.names import name_in_frames, sides_of_operator, variables
 
 
 def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[str]) -> str:
     """```mask`: made on cpu at model.py:41; `x`: moved to cuda:0 at train.py:88``."""
     frames = user_frames()
+    names = [name_in_frames(tensor, frames) for tensor in tensors]
+    if None in names and len(names) == 2 and frames:
+        sides = sides_of_operator(frames[0]) or (None, None)
+        names = [name or side for name, side in zip(names, sides, strict=True)]
     parts = []
-    for tensor, argument in zip(tensors, argument_names, strict=False):
-        name = name_in_frames(tensor, frames)
-        operand = f"`{name}`" if name is not None else f"argument `{argument}`"
+    for tensor, name, argument in zip(tensors, names, argument_names, strict=False):
+        operand = f"`{name}`" if name is not None else _argument(argument)
         parts.append(f"{operand}: {_told(tensor)}{_beside(tensor, frames)}")
     return "; ".join([*parts, *_thrown_away(tensors), *_attributes(tensors)])
+
+
+def _argument(name: str) -> str:
+    """``argument `other```; what is no name, as ``the gradient``, stands for itself."""
+    return name if " " in name else f"argument `{name}`"
 
 
 def _beside(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str:
@@ -39,7 +45,7 @@ def _beside(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str:
     if place.moved is None or place.moved not in sites:
         return ""
     for frame in frames[: sites.index(place.moved)]:
-        for name, value in _variables(frame).items():
+        for name, value in variables(frame).items():
             if not isinstance(value, torch.Tensor) or value is tensor:
                 continue
             other = _placement(value)
@@ -96,71 +102,3 @@ def _placement(tensor: torch.Tensor) -> Placement:
     with disable_torch_function():
         device = real_device(tensor)
     return UNTAGGED if device.type == "cpu" else Placement(device)
-
-
-def name_in_frames(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str | None:
-    """What the user's innermost frames call ``tensor``: a local, or an attribute of a local.
-
-    Another tensor object on the same storage (a view, a transposed weight) counts when no name
-    stands for the very object.
-    """
-    for same in (_is_same, _shares_storage):
-        for frame in frames[:3]:
-            name = _name_in_frame(tensor, frame, same)
-            if name is not None:
-                return name
-    return None
-
-
-def _is_same(candidate: Any, tensor: torch.Tensor) -> bool:
-    return candidate is tensor
-
-
-def _shares_storage(candidate: Any, tensor: torch.Tensor) -> bool:
-    if not isinstance(candidate, torch.Tensor):
-        return False
-    try:
-        return candidate.untyped_storage() is tensor.untyped_storage()
-    except (NotImplementedError, RuntimeError):
-        return False
-
-
-def _variables(frame: FrameType) -> dict[str, Any]:
-    try:
-        return dict(frame.f_locals)
-    except Exception:
-        return {}
-
-
-def _name_in_frame(tensor: torch.Tensor, frame: FrameType, same: Any) -> str | None:
-    variables = _variables(frame)
-    for name, value in variables.items():
-        if same(value, tensor):
-            return name
-    for name, value in variables.items():
-        if isinstance(value, torch.nn.Module):
-            found = _name_in_module(tensor, value, same)
-            if found is not None:
-                return f"{name}.{found}"
-        elif isinstance(value, dict) and len(value) <= 100:
-            for key, item in value.items():
-                if same(item, tensor):
-                    return f"{name}[{key!r}]"
-        elif isinstance(value, (list, tuple)) and len(value) <= 100:
-            for index, item in enumerate(value):
-                if same(item, tensor):
-                    return f"{name}[{index}]"
-    return None
-
-
-def _name_in_module(tensor: torch.Tensor, module: torch.nn.Module, same: Any) -> str | None:
-    for prefix, child in module.named_modules():
-        for slot in _TENSOR_SLOTS:
-            for key, value in (
-                child.__dict__.get(slot, {}).items()
-                if slot != "__dict__"
-                else (child.__dict__.items())
-            ):
-                if same(value, tensor):
-                    return f"{prefix}.{key}" if prefix else str(key)
-    return None

@@ -9,7 +9,7 @@ The modules:
     single_operations: functions that are one operation, which the second hook need not see
     dispatch_mode, thread_hook, meetings, copies, results, refusals: the hook that sees operations
     races, accesses, reuse: which streams wait for which, who does not, and what memory they share
-    moves, legacy_types: how tensors get from one device to another
+    whereabouts, moves, legacy_types: where tensors are, and how they get from one device to another
     gradient_nodes, gradient_checks: where gradients are computed, and those that are elsewhere
     tensor_groups: tensors by device
     autocast, autocast_policies, attention, kernels: what an accelerator computes otherwise

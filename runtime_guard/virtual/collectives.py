@@ -45,6 +45,29 @@ def _scatter(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return (part, *result[1:])
 
 
+def _scatter_list(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """``reduce_scatter``: ``([output], [[inputs]], group, operation, …)``.
+
+    Where gloo has none (that of 2.6), all of it is reduced everywhere.
+    """
+    try:
+        return func(*args, **kwargs)
+    except RuntimeError as error:
+        if "does not support reduce_scatter" not in str(error):
+            raise
+    (part,), (parts,), boxed, operation = args[:4]
+    whole = torch.cat([_flat(each) for each in parts])
+    given = {"tensors": [whole], "process_group": boxed, "reduce_op": operation, "timeout": -1}
+    schema = torch.ops.c10d.allreduce_.default._schema
+    _, work = torch.ops.c10d.allreduce_(
+        *(given.get(argument.name, argument.default_value) for argument in schema.arguments)
+    )
+    dist.Work.unbox(work).wait()
+    sizes = [each.numel() for each in parts]
+    _flat(part).copy_(torch.split(whole, sizes)[dist.ProcessGroup.unbox(boxed).rank()])
+    return [part], work
+
+
 def _in_one_go(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """Several of them: ``(outputs, inputs, group, …)``."""
     outputs, inputs = ([_flat(tensor) for tensor in tensors] for tensors in args[:2])
@@ -110,6 +133,7 @@ BY_ELEMENTS: dict[str, Callable[..., Any]] = {
     "allreduce_": _reduce_everywhere,
     "allgather_": _gather_list,
     "alltoall_": _exchange_lists,
+    "reduce_scatter_": _scatter_list,
     "_allgather_base_": _gather,
     "_reduce_scatter_base_": _scatter,
     "allgather_into_tensor_coalesced_": _in_one_go,

@@ -10,8 +10,7 @@ from runtime_guard.core.placement import CPU, local_part, placement_of, tag
 from runtime_guard.core.tensors import tensors_of
 from runtime_guard.core.torch_internals import enable_mkldnn, mkldnn_enabled
 from runtime_guard.recording import observers
-from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
+from runtime_guard.recording.contradictions import refuse
 from runtime_guard.virtual import attention, moves
 from runtime_guard.virtual.autocast import cast_all, lower_dtype
 from runtime_guard.virtual.factories import name_of
@@ -60,18 +59,8 @@ def refuse_if_apart(
     devices = [moves.device_of(t) for t in tensors]
     if devices[0] is devices[1]:
         return
-    sentence = text.format(*devices)
-    explanation = explain_operands(tensors, names)
-    observers.problem(
-        Kind.MIXED,
-        what,
-        f"{sentence} {explanation}",
-        source=str(devices[0]),
-        target=str(devices[1]),
-        operands=tensors,
-    )
-    if observers.mixed_policy() == "raise":
-        raise RuntimeError(with_explanation(sentence, explanation, rule_for(tensors)))
+    between = (devices[0], devices[1])
+    refuse(text.format(*devices), what, tensors, names, between=between)
 
 
 def assert_metadata(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> None:

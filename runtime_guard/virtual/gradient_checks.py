@@ -11,9 +11,7 @@ import torch
 
 from runtime_guard.core.placement import CPU
 from runtime_guard.core.torch_internals import disable_torch_function
-from runtime_guard.recording import observers
-from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
+from runtime_guard.recording.contradictions import refuse
 from runtime_guard.virtual.gradient_nodes import note_outputs
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.moves import device_of, move
@@ -58,17 +56,8 @@ def refuse_gradient(
     sentence: str, what: str, gradient: torch.Tensor, expected: torch.device
 ) -> None:
     """Record a gradient on another device than ``expected``, and raise ``sentence``."""
-    explanation = explain_operands([gradient], ["the gradient"])
-    observers.problem(
-        Kind.MIXED,
-        what,
-        f"{sentence} {explanation}",
-        source=str(expected),
-        target=str(device_of(gradient)),
-        operands=[gradient],
-    )
-    if observers.mixed_policy() == "raise":
-        raise RuntimeError(with_explanation(sentence, explanation, rule_for([gradient])))
+    between = (expected, device_of(gradient))
+    refuse(sentence, what, [gradient], ["the gradient"], between=between)
 
 
 def staying(hook: Callable[[torch.Tensor], Any]) -> Callable[[torch.Tensor], Any]:

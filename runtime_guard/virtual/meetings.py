@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import torch
@@ -11,8 +10,7 @@ from runtime_guard.agreement import operators, rules
 from runtime_guard.agreement.plans import COLLECTIVES, Plan, Treatment
 from runtime_guard.core.placement import placement_of
 from runtime_guard.recording import observers
-from runtime_guard.recording.events import Kind, hint_at
-from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
+from runtime_guard.recording.contradictions import refuse
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import adopt_buffers
 from runtime_guard.virtual.gradient_checks import scalar_returns
@@ -150,26 +148,14 @@ def _refuse(
     operands: list[rules.Operand],
     tensors: list[torch.Tensor],
 ) -> None:
-    """Record a mixed-device operation, and raise unless every guard only wants to know."""
+    """A mixed-device operation: the two operands that ``refusal`` is about."""
     chosen = sorted((refusal.first, refusal.second))
-    explanation = explain_operands([tensors[i] for i in chosen], [operands[i].name for i in chosen])
-    rule = rule_for([tensors[i] for i in chosen])
-    if plan.indexing and rule in ("DEV101", "DEV102"):
-        rule = "DEV104"
-    observers.problem(
-        Kind.MIXED,
+    refuse(
+        refusal.message,
         plan.name,
-        f"{refusal.message} {explanation} {hint_at(rule)}",
-        source=str(operands[refusal.first].device),
-        target=str(operands[refusal.second].device),
-        operands=[tensors[i] for i in chosen],
+        [tensors[i] for i in chosen],
+        [operands[i].name for i in chosen],
+        between=(operands[refusal.first].device, operands[refusal.second].device),
+        error=refusal.error,
+        indexing=plan.indexing,
     )
-    policy = observers.mixed_policy()
-    if policy == "raise":
-        raise refusal.error(with_explanation(refusal.message, explanation, rule))
-    if policy == "warn":
-        warnings.warn(
-            with_explanation(refusal.message, explanation, rule),
-            observers.DevicePolicyWarning,
-            stacklevel=2,
-        )

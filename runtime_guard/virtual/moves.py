@@ -21,7 +21,7 @@ from runtime_guard.core.placement import (
     storage_of,
     tag,
 )
-from runtime_guard.core.sites import Stack, nearest, thrown_away_at, user_site, user_stack
+from runtime_guard.core.sites import Site, Stack, nearest, thrown_away_at, user_site, user_stack
 from runtime_guard.core.torch_internals import (
     FAKE,
     copy_below,
@@ -38,10 +38,10 @@ from runtime_guard.virtual.gradient_nodes import note_outputs
 from runtime_guard.virtual.graphs import draw_on
 from runtime_guard.virtual.machine import Machine
 from runtime_guard.virtual.races import Watch
+from runtime_guard.virtual.whereabouts import device_of, is_pinned, mark_pinned, pin
 
 __tracebackhide__ = True  # pytest shows the user's frames only
 
-PINNED = "_devlint_pinned"
 _to = tensor_base.to
 
 
@@ -55,30 +55,6 @@ class _Moving(threading.local):
 
 
 moving = _Moving()
-
-
-def device_of(tensor: torch.Tensor) -> torch.device:
-    """Where ``tensor`` lives on the virtual machine (call with torch functions unhooked)."""
-    placement = placement_of(tensor)
-    return placement.device if placement is not None else intern_device(real_device(tensor))
-
-
-def is_pinned(tensor: torch.Tensor) -> bool:
-    """Is the host tensor in (virtually) page-locked memory?"""
-    return bool(getattr(storage_of(tensor), PINNED, False))
-
-
-def pin(tensor: torch.Tensor) -> torch.Tensor:
-    """A host copy marked page-locked; ``tensor`` itself when it is already."""
-    if is_pinned(tensor):
-        return tensor
-    device = device_of(tensor)
-    if device.type != "cpu":
-        name = tensor.type().replace("torch.", f"torch.{device.type}.", 1)
-        raise RuntimeError(f"cannot pin '{name}' only dense CPU tensors can be pinned")
-    copy = tensor.clone()
-    setattr(storage_of(copy), PINNED, True)
-    return copy
 
 
 def refuse_dtype(dtype: torch.dtype, device: torch.device) -> None:
@@ -200,7 +176,7 @@ def _arrived(
     )
     site = nearest(stack) if stack else user_site()
     if not landed and result.layout is torch.strided:
-        setattr(storage_of(result), PINNED, True)
+        mark_pinned(result)
     watched = Move(stack, landed) if stack else None
     if watched is not None and moves_a_module():
         watched.used = True  # who throws the module away throws no moved tensor away
@@ -337,9 +313,10 @@ def _watch_until_dead(tensor: torch.Tensor, result: torch.Tensor, watched: Move,
         _watched.pop(key, None)
         if watched.used:
             return
-        here, moved = thrown_away_at(), watched.stack[0]
-        # by the very statement that made it; not by an exception or the end of a call, for example
-        at_once = here and here.file == moved.file and moved.line <= here.end_line <= moved.end_line
+        # by a statement that made it; not by an exception or the end of a call, for example
+        here = thrown_away_at()
+        by = next((site for site in watched.stack if here is not None and _ends(here, site)), None)
+        at_once = by is watched.stack[0]
         observers.problem(
             Kind.DISCARDED_MOVE if at_once else Kind.UNUSED_MOVE,
             what,
@@ -347,12 +324,18 @@ def _watch_until_dead(tensor: torch.Tensor, result: torch.Tensor, watched: Move,
             stack=watched.stack,
         )
         source: Any = origin()
-        if at_once and source is not None:
+        if by is not None and source is not None:
             before = getattr(source, TAG, None) or UNTAGGED
-            note = ThrownAway(what, target, nearest(watched.stack))
+            note = ThrownAway(what, target, nearest(watched.stack), by)
             setattr(source, TAG, before.of_source(note))
 
     _watched[key] = weakref.ref(storage, died)
+
+
+def _ends(here: Site, statement: Site) -> bool:
+    """Is ``here`` the end of a statement that was at ``statement`` when it moved something?"""
+    in_one = (here.file, here.function) == (statement.file, statement.function)
+    return in_one and statement.line <= here.end_line <= statement.end_line
 
 
 def forget_watched() -> None:

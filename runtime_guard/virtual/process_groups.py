@@ -22,9 +22,7 @@ import torch.distributed as dist
 
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.placement import CPU
-from runtime_guard.recording import observers
-from runtime_guard.recording.events import Kind, hint_at
-from runtime_guard.recording.explanation import explain_operands, with_explanation
+from runtime_guard.recording.contradictions import refuse
 from runtime_guard.virtual.communicators import communicators
 from runtime_guard.virtual.compilers import say_once
 from runtime_guard.virtual.moves import device_of
@@ -143,17 +141,9 @@ def _refuse_the_hosts(
     if not _has_cards_only(api, group):
         return
     sentence = "No backend type associated with device type cpu"
-    explanation = explain_operands(tensors[:1], names[:1])
-    observers.problem(
-        Kind.MIXED,
-        str(func._schema.name),
-        f"{sentence} {explanation} {hint_at('DEV101')}",
-        source="cpu",
-        target="cuda",
-        operands=tensors[:1],
-    )
-    if observers.mixed_policy() == "raise":
-        raise RuntimeError(with_explanation(sentence, explanation, "DEV101"))
+    between = (CPU, torch.device("cuda"))
+    what = str(func._schema.name)
+    refuse(sentence, what, tensors[:1], names[:1], between=between, rule="DEV101")
 
 
 def _caller() -> str:

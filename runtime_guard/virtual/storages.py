@@ -9,6 +9,7 @@ import torch
 from runtime_guard.core.memory import recount
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.placement import CPU, TAG, Placement, intern_device, tag_storage
+from runtime_guard.core.sites import user_site
 from runtime_guard.core.torch_internals import disable_torch_function, storage_base
 from runtime_guard.virtual.machine import Machine, unsupported
 
@@ -40,7 +41,9 @@ def patch_storages(patches: Patches, machine: Machine) -> None:
             return self
         if target.type == "meta":
             return cast(Any, storage)(self.nbytes(), device="meta")
-        return copied(self, Placement(intern_device(target)))
+        before = getattr(self, TAG, None)
+        made = None if before is None else before.made
+        return copied(self, Placement(intern_device(target), made, user_site()))
 
     def cpu(self: Any) -> Any:
         return to(self, device=CPU)

@@ -7,8 +7,8 @@ from typing import Any
 import torch
 
 from runtime_guard.recording import gradients, observers
+from runtime_guard.recording.contradictions import refuse
 from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.function_mode import Args, FunctionMode, Handler, Kwargs
 
@@ -26,15 +26,10 @@ def set_grad(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """``tensor.grad = g``: both on one device (``THPVariable_set_grad``)."""
     tensor, grad = args
     if isinstance(grad, torch.Tensor):
-        expected, found = moves.device_of(tensor), moves.device_of(grad)
-        if expected is not found:
-            raise RuntimeError(
-                with_explanation(
-                    "assigned grad has data located on a different device",
-                    explain_operands([tensor, grad], ["self", "grad"]),
-                    rule_for([tensor, grad]),
-                )
-            )
+        between = (moves.device_of(tensor), moves.device_of(grad))
+        if between[0] is not between[1]:
+            sentence = "assigned grad has data located on a different device"
+            refuse(sentence, ".grad", [tensor, grad], ["self", "grad"], between=between)
     return func(*args, **kwargs)
 
 

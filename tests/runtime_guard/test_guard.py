@@ -352,11 +352,42 @@ class TestProblems:
         assert said in str(raised.value)
         assert "explain DEV201" in str(raised.value)
 
-    def test_an_error_about_another_tensor_does_not(self):
+    def test_an_error_about_what_was_computed_of_the_tensor_says_so(self):
         x = torch.ones(2)
-        with DeviceGuard(), pytest.raises(RuntimeError) as raised:
+        with DeviceGuard(), pytest.raises(RuntimeError, match="keep what it returns"):
             x.to("cuda")
             torch.ones(2, device="cuda") * (x + 1)
+
+    def test_an_error_about_another_tensor_does_not(self):
+        x, y = torch.ones(2), torch.ones(2)
+        with DeviceGuard(), pytest.raises(RuntimeError) as raised:
+            x.to("cuda")
+            torch.ones(2, device="cuda") * (y + 1)
+        assert "thrown away" not in str(raised.value)
+
+    def test_a_copy_that_a_call_returns_to_nobody(self):
+        def moved(batch):
+            return {key: value.to("cuda") for key, value in batch.items()}
+
+        batch = {"x": torch.ones(2)}
+        with DeviceGuard() as guard, pytest.raises(RuntimeError) as raised:
+            at = line() + 1
+            moved(batch)
+            torch.ones(2, device="cuda") * batch["x"]
+        said = f"gave a copy on cuda:0 that was thrown away at test_guard.py:{at}: keep"
+        assert said in str(raised.value).replace("tests/runtime_guard/", "")
+        # a batch may be skipped: that alone is no bug
+        assert [kind for kind, _ in self.seen(guard)] == [Kind.MIXED]
+
+    def test_a_copy_that_a_call_made_for_itself_was_not_thrown_away(self):
+        def warm_up(x):
+            moved = x.to("cuda")
+            return moved is None
+
+        x = torch.ones(2)
+        with DeviceGuard(), pytest.raises(RuntimeError) as raised:
+            warm_up(x)
+            torch.ones(2, device="cuda") * x
         assert "thrown away" not in str(raised.value)
 
     def test_a_module_that_is_thrown_away_throws_away_no_moved_tensor(self):
@@ -454,6 +485,16 @@ class TestProblems:
     def test_the_attribute_is_named_without_a_guard_too(self, masked):
         with pytest.raises(RuntimeError, match="`mask` of Masked is a plain attribute"):
             masked.cuda()(torch.ones(1, 2, device="cuda"))
+
+    def test_what_is_computed_of_the_attribute_alone_on_the_host_meets_for_it(self, masked):
+        class Derived(type(masked)):
+            def forward(self, x):
+                return self.layer(x) * self.mask.bool().float()
+
+        with DeviceGuard() as guard, pytest.raises(RuntimeError, match="plain attribute") as error:
+            Derived().cuda()(torch.ones(1, 2, device="cuda"))
+        assert Kind.LEFT_BEHIND in [kind for kind, _ in self.seen(guard)]
+        assert "devlint explain DEV205" in str(error.value)
 
     def test_what_forward_moves_or_the_host_alone_reads_is_not_left_behind(self, masked):
         class Careful(type(masked)):

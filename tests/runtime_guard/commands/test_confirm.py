@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -186,6 +187,10 @@ class TestJudge:
     def test_a_legacy_type_may_be_deprecated_and_harmless(self):
         assert verdict(finding("DEV503", 5), ran=(5,)) == "undecided"
         assert verdict(finding("DEV503", 5), event(Kind.TRANSFER, 5)) == "confirmed"
+
+    def test_a_legacy_type_does_not_move_what_a_device_in_its_line_moves(self):
+        moved = replace(event(Kind.TRANSFER, 5), what=".to")
+        assert verdict(finding("DEV503", 5), moved, ran=(5,)) == "undecided"
 
     def test_a_round_trip_goes_there_and_back(self):
         there, back = event(Kind.TRANSFER, 3), event(Kind.TRANSFER, 5)

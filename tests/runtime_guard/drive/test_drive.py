@@ -264,6 +264,28 @@ def test_what_a_module_is_given_is_on_the_host_until_it_moves(moves: Path) -> No
     assert (verdict, reason) == ("confirmed", "the submodule stayed where it was")
 
 
+LEAF = """\
+import torch
+from torch import nn
+
+
+class Token(nn.Module):
+    def __init__(self, device):
+        super().__init__()
+        self.token = nn.Parameter(torch.randn(1, 8)).to(device)
+
+    def forward(self, x):
+        return x.to(self.token.device) + self.token
+"""
+
+
+def test_a_constructor_that_does_no_harm_yet_is_followed_by_a_call(tree: Tree) -> None:
+    one = finding("leaf.py", "DEV203", "nn.Parameter(torch.randn(1, 8)).to(device)", LEAF)
+    verdict, reason, witness = driven(tree({"leaf.py": LEAF}), one, Limits(seconds=30, calls=60))
+    assert verdict == "confirmed", reason
+    assert witness is not None and "result = receiver(" in witness.read_text()
+
+
 def test_a_plain_attribute_is_a_bug_where_it_meets_what_was_moved(moves: Path) -> None:
     verdict, _, witness = driven(moves, finding("moves.py", "DEV205", "self.scale =", MOVES))
     assert verdict == "confirmed"

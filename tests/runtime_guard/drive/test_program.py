@@ -15,7 +15,7 @@ import torch
 
 from runtime_guard.drive.arguments import candidates, slots_of
 from runtime_guard.drive.examples import Call, Example
-from runtime_guard.drive.files import saved_on_card
+from runtime_guard.drive.files import missing_file
 from runtime_guard.drive.objects import Gain, leave_group, module_with
 from runtime_guard.drive.plan import Entry
 from runtime_guard.drive.program import FILE, NotMade, Program, choices_of, write
@@ -203,6 +203,12 @@ def proposed(failure: Failure | None, program: Program, line: int = 1) -> list[E
         ("not enough values to unpack (expected 3, got 2)", (2, 8, 8)),
         ("Expected 3D (unbatched) or 4D (batched) input to conv2d", (2, 3, 32, 32)),
         ("Dimension out of range (expected to be in range of [-2, 1], but got 2)", (2, 8, 8)),
+        ("not enough values to unpack (expected 7, got 6)", (2, 8, 8)),
+        ("einsum(): the number of subscripts in the equation (3) does not match", (2, 8, 8)),
+        (
+            "output with shape [2, 8] doesn't match the broadcast shape [1, 3, 2, 8]",
+            (1, 3, 2, 8),
+        ),
     ],
 )
 def test_an_error_says_which_shape_it_takes(
@@ -210,6 +216,28 @@ def test_an_error_says_which_shape_it_takes(
 ) -> None:
     kind = "ValueError" if "unpack" in text else "RuntimeError"
     assert (X, Tensor("float", shape)) in proposed(Failure(kind, text), program)
+
+
+def test_a_loaders_samples_lack_the_dimension_of_the_batch() -> None:
+    loader = Text("DataLoader([torch.rand(8)] * 4, batch_size=2)")
+    program = write(HERE, Entry("", "of_settings"), {("arg", "model"): loader})
+    text = "output with shape [2, 8] doesn't match the broadcast shape [1, 3, 2, 8]"
+    other = Text("DataLoader([torch.rand(3, 2, 8)] * 4, batch_size=2)")
+    assert (("arg", "model"), other) in proposed(Failure("RuntimeError", text), program)
+
+
+def test_a_legacy_constructor_takes_data_of_the_host(program: Program) -> None:
+    text = "expected TensorOptions(dtype=float, device=cpu) (got TensorOptions(device=cuda:0))"
+    assert (X, Text("torch.rand((2, 8)).tolist()")) in proposed(Failure("TypeError", text), program)
+
+
+def test_who_is_asked_only_what_tensors_and_modules_have_in_common_is_one_of_them() -> None:
+    (anchors,) = slots_of(of_moved, ("arg",))
+    assert candidates(anchors)[:2] == [Tensor("float", (2, 8)), Record(("to",))]
+
+
+def of_moved(anchors):  # type: ignore[no-untyped-def]
+    return anchors.to("cuda")
 
 
 def test_an_error_says_which_type_it_takes(program: Program) -> None:
@@ -222,6 +250,7 @@ def test_an_error_says_which_type_it_takes(program: Program) -> None:
     [
         ("runs/last.pt", ["runs/last.pt"]),
         (os.path.abspath("last.pt"), ["last.pt"]),
+        ("data/test/", [f"data/test{os.sep}"]),
         (os.path.abspath("../last.pt"), []),
     ],
 )
@@ -232,7 +261,7 @@ def test_a_file_that_is_missing_below_the_current_folder_is_made(
     found = [a for a, _ in edits(failure, program, Frame(__file__, 1, 1)) if a[0] == FILE]
     assert found == [(FILE, path) for path in made]
     text = write(HERE, Entry("", "of_config"), {(FILE, path): Text("") for path in made}).text
-    assert text.count("saved_on_card(") == len(made)
+    assert text.count("missing_file(") == len(made)
 
 
 def test_the_line_that_raised_says_whose_fault_it_may_be(program: Program) -> None:
@@ -530,5 +559,5 @@ def test_a_checkpoint_is_of_a_card_that_a_machine_with_one_lacks(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     with virtual_devices(machine):
-        saved_on_card("best.pt")
+        missing_file("best.pt")
     assert card.encode() in Path("best.pt").read_bytes()
