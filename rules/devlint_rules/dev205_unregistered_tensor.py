@@ -42,6 +42,11 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
 def _advice(facts: Facts, fact: PlainAttribute) -> str:
     if fact.operand.is_parameter:
         return "keep parameters in an `nn.ParameterList` or `nn.ParameterDict`"
+    if fact.is_trained and fact.is_computed:
+        return (
+            "compute it where it is used: kept from the constructor, it has the values and the "
+            "device that the parameter had there"
+        )
     if fact.is_trained:
         kind = "ParameterList" if fact.in_container else "Parameter"
         return (

@@ -148,6 +148,8 @@ def _apart(mention: Mention) -> str:
     if mention.refused:
         device = argument(node, "device") if isinstance(node, cst.Call) else None
         where = f"device={text_of(device.value)}" if device is not None else "device=…"
+        found = meaning(node.func, mention.type_name) if isinstance(node, cst.Call) else None
+        where = f"dtype={found[1]}, {where}" if found is not None else where
         return f"give `{where}` to `torch.tensor` for data, and to `torch.empty` for sizes"
     given = node.args[0].value if isinstance(node, cst.Call) and node.args else None
     func = given.func if isinstance(given, cst.Call) and _is_of_other(mention) else None

@@ -34,6 +34,20 @@ def test_the_type_of_another_tensor_serves_the_cpu_and_cuda_alike(tmp_path, targ
     assert len(found(tmp_path, code, "DEV503")) == count
 
 
+@pytest.mark.parametrize(
+    ("kind", "dtype"), [("FloatTensor", "torch.float32"), ("BoolTensor", "torch.bool")]
+)
+def test_what_stands_in_for_a_legacy_constructor_has_its_dtype(tmp_path, kind, dtype):
+    """NumPy's numbers are doubles, which a layer does not take."""
+    code = (
+        "def act(net, rows, device):\n    net.to(device)\n"
+        f"    return net(torch.{kind}(rows, device=device))\n"
+    )
+    (only,) = found(tmp_path, code, "DEV503")
+    assert only.advice is not None
+    assert f"`dtype={dtype}, device=device` to `torch.tensor`" in only.advice
+
+
 MASK = """\
 class Mask(nn.Module):
     def __init__(self, size):

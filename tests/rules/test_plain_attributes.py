@@ -84,6 +84,11 @@ class Schedule(nn.Module):
             "[0]",
             "register what is trained: `self.scales = nn.ParameterList(…)`",
         ),
+        (
+            "self.scales = nn.Parameter(torch.rand(2, 4)).mean(dim=0)",
+            "",
+            "compute it where it is used",
+        ),
     ],
 )
 def test_advice_fits_what_is_kept(tmp_path, made, which, advice):

@@ -84,6 +84,7 @@ def settle_class(info: ClassInfo, frame: Frame) -> None:
                 only_compared=overwritten and _is_only_compared(info, note.name),
                 in_container=note.in_container,
                 is_trained=bool(note.tensor.traits & GRAD),
+                is_computed=_is_computed(note.tensor),
                 in_host_script=_is_of_host_script(info),
                 switch="" if note.of_modules else switch_of(info, note.method, note.name),
                 is_late=note.method != "__init__"
@@ -192,6 +193,10 @@ def _may_be_number(meeting: Meeting) -> bool:
     """What meets is an element of the attribute that may have no dimensions: `self.steps[n]`."""
     kinds = {each.kind for each in meeting.assumptions}
     return AssumptionKind.VALUE_HAS_DIMENSIONS in kinds
+
+
+def _is_computed(tensor: Tensor) -> bool:
+    return tensor.origin is not None and tensor.origin.taken.kind is StepKind.COMPUTED
 
 
 def _looks_after(info: ClassInfo, name: str) -> bool:

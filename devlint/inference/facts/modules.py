@@ -57,6 +57,7 @@ class PlainAttribute(NamedTuple):
     only_compared: bool = False  # a registered name of which the class asks how it compares
     in_container: bool = False  # in a plain list
     is_trained: bool = False  # it requires grad
+    is_computed: bool = False  # of others, as the mean of a parameter is
     one_of_several: bool = False  # that another attribute may hold, from which it was taken
     in_host_script: bool = False  # the class is of a script alone, which names no accelerator
     switch: str = ""  # of the object: it is made and used only where that is on
