@@ -19,6 +19,7 @@ model = nn.Linear(3, 3).cuda()
 """
 DATA_SETS = """
 from ogb.nodeproppred import PygNodePropPredDataset
+from torch_geometric.data import InMemoryDataset
 from torch_geometric.datasets import Entities
 from torch_geometric.transforms import ToDevice
 model = nn.Linear(3, 3).cuda()
@@ -192,6 +193,20 @@ class TestGraphs:
     )
     def test_or_where_somebody_brings_it(self, code):
         assert met(DATA_SETS + code) == []
+
+    @pytest.mark.parametrize(
+        ("within", "use", "count"),
+        [
+            ("pass", "model(Own('d')[0].x)", 1),
+            ("def get(self, i): return self.all[i].to('cuda')", "model(Own('d')[0].x)", 0),
+            ("def __getitem__(self, i): return load(i)", "model(Own('d')[0].x)", 0),
+            ("pass", "own = Own('d')\nown.to('cuda')\nmodel(own[0].x)", 0),
+            ("pass", "own = Own('d').to('cuda')\nmodel(own[0].x)", 0),
+        ],
+    )
+    def test_a_data_set_of_the_project_gives_the_rows_that_it_inherits(self, within, use, count):
+        code = DATA_SETS + f"class Own(InMemoryDataset):\n    {within}\n{use}\n"
+        assert len(met(code)) == count
 
     @pytest.mark.parametrize(
         ("moved", "count"),

@@ -111,7 +111,7 @@ def item_of(frame: Frame, node: cst.Subscript, base: Value, indices: Indices) ->
         return objects.elements(frame, node, base)
     if type(base) is Instance and library_objects.is_grid(frame, base):
         return base
-    if type(base) is Instance and base.library and not base.module:
+    if type(base) is Instance and not base.module:
         row = objects.row(frame, node, base, _only(indices))
         return UNKNOWN if row is None else row
     if type(base) is Union:

@@ -29,6 +29,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance
 from devlint.inference.syntax.text import dotted, shorten
+from devlint.knowledge import Call
 
 
 def _moves_by(frame: Frame, name: str) -> str:
@@ -48,14 +49,36 @@ def elements(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
 def row(frame: Frame, node: cst.CSTNode, holder: Instance, index: Value) -> Value | None:
     """`graphs[0]`: what a data set read, on the host until somebody moves that, or the data set; by
     several numbers a data set gives another one. None where no table says what a row is."""
-    known = frame.unit.context.knowledge.method_of(holder.library, "__getitem__")
+    known = _row_method(frame, holder)
     is_one = type(index) is Const or (type(index) is Host and not index.array)
     if known is None or not known.instance or not is_one:
         return None
-    if holder.place != CPU or holds("row-moving-text", frame.unit.source.text):
+    if _may_be_moved(frame, node, holder) or holds("row-moving-text", frame.unit.source.text):
         return holding(Instance(None, known.instance), Tensor(None, holder.origin, 0, Evidence()))
     origin = frame.origin(StepKind.LOADED, node, None, "what a data set reads is on the CPU")
     return holding(Instance(None, known.instance), Tensor(CPU, origin, LOADED, Evidence(True)))
+
+
+def _may_be_moved(frame: Frame, node: cst.CSTNode, holder: Instance) -> bool:
+    """A library's data set is where it was brought; one of the project may bring rows elsewhere, or
+    itself be brought there."""
+    if holder.info is None:
+        return holder.place != CPU
+    name = dotted(node.value) if isinstance(node, cst.Subscript) else ""
+    text = frame.unit.source.text
+    moves = bool(name) and any(f"{name}{move}(" in text for move in (".to", ".cuda"))
+    return moves or holds("placing-text", holder.info.text)
+
+
+def _row_method(frame: Frame, holder: Instance) -> Call | None:
+    """What gives a row of a library's data set, or of the project's own that inherits it."""
+    info = holder.info
+    if info is not None and info.method("__getitem__") is not None:
+        return None
+    owners = [holder.library] if info is None else info.library_bases
+    knowledge = frame.unit.context.knowledge
+    found = (knowledge.method_of(owner, "__getitem__") for owner in owners)
+    return next((method for method in found if method is not None), None)
 
 
 def assign_item(
