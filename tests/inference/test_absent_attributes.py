@@ -1,7 +1,7 @@
 """`hasattr(self, "x")` is no question where nothing in sight sets `x`."""
 
 import pytest
-from given import met
+from given import given, met
 
 ASKING = """
 class Net(nn.Module):
@@ -29,6 +29,36 @@ class Net(nn.Module):
 )
 def test_a_branch_that_nothing_comes_to(sets, found):
     assert len(met(ASKING.replace("{set}", sets))) == found
+
+
+@pytest.mark.parametrize(
+    ("made", "found"),
+    [
+        ("self.grow(3)", 0),  # where it is made anew it is there already
+        ("self.rows = nn.Parameter(torch.ones(3))", 0),
+        ("if wide: self.grow(3)", 1),
+        ("self.grow(3); del self.rows", 1),
+    ],
+)
+def test_what_the_constructor_sets_is_there_from_then_on(made, found):
+    code = f"""
+    class Table(nn.Module):
+        def __init__(self, wide):
+            super().__init__()
+            {made}
+
+        def grow(self, count):
+            rows = torch.randn(count)
+            if hasattr(self, "rows"):
+                rows = rows.to(self.rows.device)
+            self.rows = nn.Parameter(rows)
+
+        def forward(self, x):
+            self.grow(len(x))
+            return x + self.rows
+    """
+    facts = given(code)
+    assert len([a for a in facts.plain_attributes if a.overwrites == "parameter"]) == found
 
 
 def test_an_attribute_that_others_set():

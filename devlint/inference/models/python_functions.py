@@ -10,7 +10,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import found
-from devlint.inference.domain.host import FALSE, HOST, NONE, Const, External, Host
+from devlint.inference.domain.host import FALSE, HOST, NONE, TRUE, Const, External, Host
 from devlint.inference.domain.tensors import MAYBE_SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import MeetingKind
@@ -19,6 +19,7 @@ from devlint.inference.models.handlers import Handler
 from devlint.inference.models.iterables import PYTHON_ITERABLES
 from devlint.inference.models.registration import register_by_name
 from devlint.inference.models.unification.meetings import meet
+from devlint.inference.program.constructors import is_set_by_constructor
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import HostWaits, NumberTaken
 from devlint.inference.program.frames import Frame
@@ -174,10 +175,13 @@ _OF_MODULES = frozenset({"training", "forward", "parameters", "to", "state_dict"
 
 
 def has_attribute(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-    """`hasattr(self, "x")`: never, where all of the class is in sight and nothing sets it."""
+    """`hasattr(self, "x")`: never, where all of the class is in sight and nothing sets it; always,
+    once the object is made, where the constructor does."""
     owner, name = arguments.get(0, "obj"), arguments.get(1, "name")
     if type(owner) is not Instance or owner.info is None or type(name) is not Const:
         return HOST
+    if not frame.constructing and is_set_by_constructor(owner.info, str(name.value)):
+        return TRUE
     return HOST if may_have(owner.info, str(name.value)) else FALSE
 
 

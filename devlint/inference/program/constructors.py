@@ -4,7 +4,7 @@ what sets the module up once and refuses to do so again.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import libcst as cst
 
@@ -52,6 +52,39 @@ def is_called_by_constructor(info: ClassInfo, name: str) -> bool:
         called |= new
         waiting += new
     return name in called
+
+
+def is_set_by_constructor(info: ClassInfo, attribute: str) -> bool:
+    """Every object has the attribute once it is made: the constructor sets it, whatever it is
+    given, or calls a method that does; and nothing deletes it."""
+    if f"del self.{attribute}" in info.unit.source.text or "delattr(" in info.unit.source.text:
+        return False
+    waiting = ["__init__"]
+    for name in waiting:  # grows on the way
+        method = info.method(name)
+        for small in _unconditional(method) if method is not None else ():
+            for target in small.targets if isinstance(small, cst.Assign) else ():
+                if dotted(target.target) == f"self.{attribute}":
+                    return True
+            called = _called_of_self(small)
+            if called and called not in waiting:
+                waiting.append(called)
+    return False
+
+
+def _called_of_self(statement: cst.BaseSmallStatement) -> str:
+    """`build` of `self.build(3)`."""
+    call = statement.value if isinstance(statement, cst.Expr) else None
+    path = dotted(call.func) if isinstance(call, cst.Call) else ""
+    return path.removeprefix("self.") if path.startswith("self.") else ""
+
+
+def _unconditional(method: Function) -> Iterator[cst.BaseSmallStatement]:
+    """The statements of a method that stand in no block."""
+    suite = method.node.body
+    for line in suite.body if isinstance(suite, cst.IndentedBlock) else ():
+        if isinstance(line, cst.SimpleStatementLine):
+            yield from line.body
 
 
 def is_chosen_from(info: ClassInfo, attribute: str) -> bool:
