@@ -40,7 +40,7 @@ def _fix(facts: Facts, fact: PlainAttribute) -> tuple[Replacement, ...]:
 
 
 def _advice(facts: Facts, fact: PlainAttribute) -> str:
-    if fact.operand.is_parameter:
+    if fact.operand.is_parameter and not fact.is_computed:
         return "keep parameters in an `nn.ParameterList` or `nn.ParameterDict`"
     if fact.is_trained and fact.is_computed:
         return (

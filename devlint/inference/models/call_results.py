@@ -48,9 +48,9 @@ def first_operand(
 
 
 def _of(frame: Frame, node: cst.CSTNode, tensor: Tensor) -> Tensor:
-    """What is computed of one tensor, where that is: of a parameter, no parameter."""
+    """What is computed of one tensor, where that is."""
     origin = frame.origin(StepKind.COMPUTED, node, tensor.origin)
-    return Tensor(tensor.place, origin, tensor.traits & ~PARAMETER, tensor.evidence)
+    return Tensor(tensor.place, origin, tensor.traits, tensor.evidence)
 
 
 def shape_result(
