@@ -145,10 +145,9 @@ def _advice(mention: Mention) -> str:
 def _apart(mention: Mention) -> str:
     """Advice for what has no form to write down: `y.type(x.type())` goes by the device of `x`."""
     node = mention.site.node
-    if mention.refused:
-        device = argument(node, "device") if isinstance(node, cst.Call) else None
+    if mention.refused and isinstance(node, cst.Call):
+        device, found = argument(node, "device"), meaning(node.func, mention.type_name)
         where = f"device={text_of(device.value)}" if device is not None else "device=…"
-        found = meaning(node.func, mention.type_name) if isinstance(node, cst.Call) else None
         where = f"dtype={found[1]}, {where}" if found is not None else where
         return f"give `{where}` to `torch.tensor` for data, and to `torch.empty` for sizes"
     given = node.args[0].value if isinstance(node, cst.Call) and node.args else None

@@ -24,6 +24,7 @@ _RANKS = (
 
 
 def rank_asked(text: str) -> int | None:
+    """How many dimensions ``expected 4D input`` or ``too many indices`` wants."""
     for pattern in _RANKS[1:3] + _RANKS:
         if match := pattern.search(text):
             rank = int(next(group for group in match.groups() if group))
@@ -68,6 +69,7 @@ def _without_first(sizes: str) -> str:
 
 
 def other_kind(text: str, value: Tensor) -> Iterator[Tensor]:
+    """With numbers of the type that the error speaks of, or with indices that are in range."""
     if value.kind == "long" and re.search(r"out of range|out of bounds|>= 0 &&", text):
         if value.high > 1:
             yield replace(value, high=1)

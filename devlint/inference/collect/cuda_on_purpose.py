@@ -184,8 +184,7 @@ def device_at_hand(unit: Unit, note: MentionNote) -> str:
         return ""
     for function in functions(note.function):
         if function.info is not None and function.info.is_module:
-            device = _of_module(function)
-            return "" if device in _assigned(function, note) else device
+            return _of_module(function, note)
         device = device_of_input(function)
         if device:
             return device
@@ -194,27 +193,24 @@ def device_at_hand(unit: Unit, note: MentionNote) -> str:
     return options[0] if options and is_option else ""
 
 
-def _of_module(function: Function) -> str:
-    """`self.device`, where the class has that, or that of its parameters, if it has any; in a
-    method that runs once the module is placed, and so not while it is made."""
+def _of_module(function: Function, note: MentionNote) -> str:
+    """`self.device`, where the class has that and does not choose it here, or that of its
+    parameters, if it has any; in a method that runs once the module is placed, and so not while it
+    is made."""
     info = function.info
     assert info is not None
     if not _is_of_object(function) or is_called_by_constructor(info, function.name):
         return ""
     if "self.device" in info.text:
-        return "self.device"
+        return "" if _is_assigned(info, "device", note) else "self.device"
     inherits = any(base != "torch.nn.Module" for base in info.library_bases)
     return "next(self.parameters()).device" if inherits or _has_parameters(info) else ""
 
 
-def _assigned(function: Function, note: MentionNote) -> set[str]:
-    """What the mention is assigned to in a function."""
-    return {
-        dotted(target.target)
-        for assignment in every(function.node, cst.Assign)
-        if any(each is note.node for each in every(assignment.value, type(note.node)))
-        for target in assignment.targets
-    }
+def _is_assigned(info: ClassInfo, attribute: str, note: MentionNote) -> bool:
+    """The mention is in what an attribute of the object is set to."""
+    values = (value for _, value in info.assigned.get(attribute, ()))
+    return any(each is note.node for value in values for each in every(value, type(note.node)))
 
 
 def _has_parameters(info: ClassInfo) -> bool:

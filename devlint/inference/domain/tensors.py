@@ -14,7 +14,7 @@ from devlint.inference.domain.placement import (
     same_place,
 )
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives, without
 from devlint.records import dataclass
 
 # Traits of a tensor, as bits.
@@ -239,7 +239,5 @@ def tensor_like(value: Value) -> Value:
 def on_side(value: Value, host: bool) -> Value:
     """What a value is where it is known to be on the host, or not to be: the alternatives that are
     there. All of them, if no tensor among them is: the code knows more than the inference does."""
-    parts = alternatives(value)
-    left = [each for each in parts if type(each) is not Tensor or (each.place == CPU) is host]
-    is_told = len(left) < len(parts) and any(type(each) is Tensor for each in left)
-    return union(left) if is_told else value
+    left = without(value, lambda each: type(each) is Tensor and (each.place == CPU) is not host)
+    return left if any(type(each) is Tensor for each in alternatives(left)) else value

@@ -134,11 +134,12 @@ def _of_tensor(frame: Frame, node: cst.Attribute, base: Tensor, name: str) -> Va
         traits = gradients.kept(frame, base.traits & ~cut)
         origin = frame.origin(StepKind.COMPUTED, node, base.origin)
         return Tensor(base.place, origin, traits, evidence)
-    if evidence is None and name in frame.unit.context.knowledge.methods:
+    is_method = name in frame.unit.context.knowledge.methods
+    if evidence is None and is_method:
         return Method(base, name)
     if evidence is None:  # no tensor has it: a module gave several, each where the whole is
         return Tensor(base.place, base.origin, base.traits & ~SCALAR, Evidence())
-    if name not in frame.unit.context.knowledge.methods:
+    if not is_method:
         evidence.effects.foreign = True
         if evidence.is_tensor and not evidence.hints.output:
             return UNKNOWN  # of a subclass: it may hold anything

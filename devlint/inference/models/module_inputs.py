@@ -147,13 +147,14 @@ def check_inputs(
         if number and not is_known and is_measure(arguments, argument):
             continue
         inputs = tensors_in(value)
-        is_later = number > 0 and not all(map(_is_made, inputs))
-        open_to = () if is_known else (_is_computed_with(frame, node, module, argument, is_later),)
         for tensor in inputs:
             if tensor.place is None or tensor.place is place or tensor.traits & EMPTY:
                 continue  # without elements it is a placeholder
             if never_meet(frame, tensor, own):
                 continue
+            is_later = number > 0 and not all(map(_is_made, inputs))
+            computed_with = _is_computed_with(frame, node, module, argument, is_later)
+            open_to = () if is_known else (computed_with,)
             found = contradiction(frame, tensor, own, pointwise=False)
             said = MeetingKind.INPUT, shorten(module)
             if found is None:

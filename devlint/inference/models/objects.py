@@ -49,9 +49,9 @@ def elements(frame: Frame, node: cst.CSTNode, holder: Instance) -> Value:
 def row(frame: Frame, node: cst.CSTNode, holder: Instance, index: Value) -> Value | None:
     """`graphs[0]`: what a data set read, on the host until somebody moves that, or the data set; by
     several numbers a data set gives another one. None where no table says what a row is."""
-    known = _row_method(frame, holder)
     is_one = type(index) is Const or (type(index) is Host and not index.array)
-    if known is None or not known.instance or not is_one:
+    known = _row_method(frame, holder) if is_one else None
+    if known is None or not known.instance:
         return None
     if _may_be_moved(frame, node, holder) or holds("row-moving-text", frame.unit.source.text):
         return holding(Instance(None, known.instance), Tensor(None, holder.origin, 0, Evidence()))

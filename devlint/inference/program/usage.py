@@ -10,7 +10,7 @@ package offers.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 
 import libcst as cst
@@ -126,16 +126,19 @@ class _Usage:
         if self._words[name] == 1:
             return 1
         if name not in self._within:
-            defining = (node for node in self._definitions if node.name.value == name)
+            defining = self._definitions.get(name, ())
             self._within[name] = sum(_times_named(node, name) for node in defining) or 1
         return self._within[name]
 
     @cached_property
-    def _definitions(self) -> list[cst.FunctionDef | cst.ClassDef]:
-        """Those at the top of the file, and the methods of its classes."""
+    def _definitions(self) -> Mapping[str, list[cst.FunctionDef | cst.ClassDef]]:
+        """Those at the top of the file, and the methods of its classes, by name."""
         within = (node.body.body for node in self.defined if isinstance(node, cst.ClassDef))
         methods = (each for body in within for each in body if isinstance(each, cst.FunctionDef))
-        return [*self.defined, *methods]
+        found: defaultdict[str, list[cst.FunctionDef | cst.ClassDef]] = defaultdict(list)
+        for node in (*self.defined, *methods):
+            found[node.name.value].append(node)
+        return found
 
     def is_reached(self, name: str) -> bool:
         """Something that may run uses it, however far away."""
