@@ -174,12 +174,8 @@ def _claimed(sync: Sync, when: str) -> str:
 
 def _check(facts: Facts) -> Iterator[Claim]:
     groups: dict[tuple[str, int], tuple[str, list[Sync]]] = {}
-    reduced = {id(move.site.node) for move in facts.moves if reduction(facts, move)}  # DEV309's
-    for sync in facts.syncs:
-        group = _group(sync) if id(sync.site.node) not in reduced else None
-        if group is not None:
-            kind, site = group
-            groups.setdefault((kind, id(site.node)), (kind, []))[1].append(sync)
+    for sync, (kind, site) in _grouped(facts):
+        groups.setdefault((kind, id(site.node)), (kind, []))[1].append(sync)
     for kind, syncs in groups.values():
         syncs = _distinct(syncs)
         resting = [(sync, assumptions(facts, sync)) for sync in syncs]
@@ -201,6 +197,18 @@ def _check(facts: Facts) -> Iterator[Claim]:
             given=first.given,
             assumptions=assumed,
         )
+
+
+def _grouped(facts: Facts) -> Iterator[tuple[Sync, tuple[str, Site]]]:
+    """The syncs with what they slow down. What is read may be one of several values: of one read it
+    is said once, of the function if that runs once per step."""
+    reduced = {id(move.site.node) for move in facts.moves if reduction(facts, move)}  # DEV309's
+    left = ((sync, _group(sync)) for sync in facts.syncs if id(sync.site.node) not in reduced)
+    found = [(sync, group) for sync, group in left if group is not None]
+    of_function = {id(sync.site.node) for sync, (kind, _) in found if kind == "function"}
+    for sync, group in found:
+        if group[0] == "function" or id(sync.site.node) not in of_function:
+            yield sync, group
 
 
 def _distinct(syncs: list[Sync]) -> list[Sync]:

@@ -25,6 +25,24 @@ def waits(root: Path, code: str, least: Confidence = Confidence.LIKELY) -> list[
     return [finding.location.line - begin for finding in found]
 
 
+GRADIENTS = """\
+def get_grad_norm(parameters):
+    {given}
+    total = 0.0
+    for p in parameters:
+        size = p.grad.norm()
+        total += size.item() ** 2
+    return total ** 0.5
+"""
+
+
+@pytest.mark.parametrize(
+    "given", ["pass", "if isinstance(parameters, torch.Tensor): parameters = [parameters]"]
+)
+def test_a_read_of_one_of_several_values_is_said_once(tmp_path, given):
+    assert waits(tmp_path, GRADIENTS.format(given=given)) == [6]
+
+
 SCATTER = """\
 class ConvLayer(nn.Module):
     def forward(self, x, index: torch.Tensor):
