@@ -9,8 +9,9 @@ imports, callers                                 the one of a dotted name; those
 The survey of a project, by the texts of its files alone; `survey` answers each of `questions`:
 
 uses, naming, origins       where a file uses a name, which files have it, and whose it is
-mentions                    what is asked of all texts together: does one name a definition?
-reachability                whether what names it may run, however far away
+definitions, users          what a file defines, and who uses it
+reachability                whether what uses it may run, however far away
+mentions                    what is asked of all texts together
 attributes                  what other files give objects of a class
 import_graph, programs      which file imports which, and what a program chooses for its own
 cuda_builds, cuda_callers   what only CUDA runs

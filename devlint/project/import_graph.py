@@ -95,6 +95,10 @@ class ImportGraph:
             known = self._imports[file] = frozenset(self._files_of(names, file, package))
         return known
 
+    def look_through(self) -> None:
+        """Find all imports now."""
+        self.importers_of(self.project.root)
+
     def importers_of(self, file: Path) -> set[Path]:
         if self._importers is None:
             self._importers = {}

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from devlint.inference.conventions import is_rebound
 from devlint.project.attributes import Attributes
-from devlint.project.naming import Naming
 from devlint.project.programs import offers_host, without_comments
 from devlint.project.reachability import Reaching
 from devlint.project.uses import RUN, TEST, lines_with, texts_of
@@ -139,9 +138,6 @@ _SAVED = re.compile(rb"^[^#\n]*\btorch\.save\(\s*([^,\n]*)", re.M)
 _INSTALLING = ("setup.py", "setup.cfg", "pyproject.toml")
 
 
-FEW = 10  # names: to look for each of them takes less time than to look for all
-
-
 class Mentions:
     """What the files below a directory name, read when it is first asked for.
 
@@ -150,24 +146,17 @@ class Mentions:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self._known: dict[tuple[str, Path], bool] = {}
 
     def look_through(self) -> None:
         """Look through the files now, rather than when something is asked of them."""
         if self._texts:
-            self._naming.files(b"")
             self._reaching.look_through()
             self.is_for_cuda  # noqa: B018  # it is kept
 
     def elsewhere(self, name: str, file: Path) -> bool:
         """Whether another file than this names it, in code, configuration or documentation, and may
         mean what this one defines."""
-        if not self._texts:
-            return True
-        key = name, file
-        if key not in self._known:
-            self._known[key] = self._is_used(name, file)
-        return self._known[key]
+        return not self._texts or self._reaching.is_named_elsewhere(name, file)
 
     def reaches(self, name: str, file: Path) -> bool:
         """Whether something that may run uses what a file defines. Where there is too much to look
@@ -269,22 +258,8 @@ class Mentions:
 
     @cached_property
     def _reaching(self) -> Reaching:
-        return Reaching(self.root, self._texts, not self.is_application, self._naming)
+        return Reaching(self.root, self._texts, not self.is_application)
 
     @cached_property
     def _attributes(self) -> Attributes:
         return Attributes(self._texts)
-
-    @cached_property
-    def _naming(self) -> Naming:
-        return Naming(self._texts)
-
-    def _is_used(self, name: str, file: Path) -> bool:
-        """Whether another file uses a name that this one defines."""
-        literal = name.encode()
-        files = self._naming.files(literal) if len(self._known) > FEW else None
-        return any(
-            next(self._reaching.uses(file, literal, other), None) is not None
-            for other in (self._texts if files is None else files)
-            if other != file and literal in self._texts[other]
-        )

@@ -80,6 +80,17 @@ def _imports(text: bytes) -> _Imports:
     return _Imports(dict(by_name), dict(by_original), stars)
 
 
+@lru_cache(maxsize=FILES)
+def _imports_by_name(text: bytes) -> bool:
+    """Whether a file makes up the names of modules, or of what it has."""
+    return _BY_NAME.search(text) is not None
+
+
+def look_through(text: bytes) -> None:
+    """Find now what is asked of a file."""
+    _defined(text), _imports(text)
+
+
 def means_its_own(text: bytes, name: bytes) -> bool:
     """Whether a file defines the name itself, and neither imports it nor asks another object than
     its own for it: `def load(path)`, and `load(path)` or `self.load(path)`."""
@@ -110,48 +121,71 @@ def _is_imported(text: bytes, name: bytes) -> bool:
     )
 
 
+class Meaning(NamedTuple):
+    """What a name may mean where it stands.
+
+    files: it may be what one of these defines.
+    anything: or what any file does.
+    method: or a method of any.
+    bare: it stands by itself, and so means nothing but what stands at the top of a file.
+    """
+
+    files: frozenset[Path] = frozenset()
+    anything: bool = False
+    method: bool = False
+    bare: bool = False
+
+
+ANYTHING = Meaning(anything=True)
+
+
 class Origins:
     """Where the names come from that the files of a project use."""
 
     def __init__(self, texts: Mapping[Path, bytes]) -> None:
         self._texts = texts
+        self._found: dict[tuple[bytes, Path], list[Path]] = {}
+        self._handed_on: dict[tuple[tuple[Path, ...], bytes], Meaning] = {}
         self._by_stem: defaultdict[bytes, list[Path]] = defaultdict(list)
         for file in texts:
             if file.suffix == ".py":
                 stem = file.parent.name if file.name == "__init__.py" else file.stem
                 self._by_stem[stem.encode()].append(file)
 
-    def may_mean(self, user: Path, at: int, name: bytes, file: Path) -> bool:
-        """Whether by the name that stands at a place of another file that means what this one
-        defines. What is no code, and what a text names, may mean anything."""
-        text = self._texts[user]
-        if user.suffix != ".py" or file not in self._texts or _is_quoted(text, at):
-            return True
+    def defines(self, file: Path, name: bytes) -> tuple[bool, bool]:
+        """Whether a file has a definition of the name at its top, and whether within another."""
         at_top, within = _defined(self._texts[file])
-        is_method = name in within or name not in at_top
+        return name in at_top, name in within
+
+    def meaning(self, user: Path, at: int, name: bytes) -> Meaning:
+        """What the name at a place of a file may mean of what other files define. What is no code,
+        and what a text names, may mean anything."""
+        text = self._texts[user]
+        if user.suffix != ".py" or _is_quoted(text, at):
+            return ANYTHING
         if not _is_attribute(text, at):
-            return name in at_top and self._lead(self._sources(user, name), name, file)
+            return self._led(self._sources(user, name), name)._replace(bare=True)
         owner = _owner(text, at)
         if not owner:  # `super().step`, `modules[0].step`
-            return True
+            return ANYTHING
         first = owner[0]
         if first in (b"self", b"cls"):
-            return is_method
+            return Meaning(method=True)
         bound = _imports(text).by_name.get(first)
         if bound is None:  # a variable
-            return is_method or _BY_NAME.search(text) is not None
-        return any(self._is_asked_of(user, each, owner[1:], name, file) for each in bound)
+            return Meaning(method=True, anything=_imports_by_name(text))
+        asked = [self._asked_of(user, each, owner[1:], name) for each in bound]
+        files = frozenset[Path]().union(*(each.files for each in asked))
+        return Meaning(files, any(each.anything for each in asked))
 
-    def _is_asked_of(
-        self, user: Path, bound: _Import, path: list[bytes], name: bytes, file: Path
-    ) -> bool:
-        """Whether `bound.path.name` may be the file's: a function of a module, or a method of what
-        a module of the project has."""
+    def _asked_of(self, user: Path, bound: _Import, path: list[bytes], name: bytes) -> Meaning:
+        """What `bound.path.name` may be: a function of a module, or a method of what a module of
+        the project has."""
         within = [bound.original, *path] if bound.original else path
         found = self._files(_joined(bound.module, within), user)
         if found:
-            return self._lead(found, name, file)
-        return bool(self._files(bound.module, user))  # an object of such a module
+            return self._led(found, name)
+        return Meaning(anything=bool(self._files(bound.module, user)))  # an object of such a module
 
     def _sources(self, user: Path, name: bytes) -> list[Path]:
         """The files that a file may have the name from."""
@@ -160,22 +194,36 @@ class Origins:
         modules = (*(each.module for each in named), *imports.stars)
         return [file for module in modules for file in self._files(module, user)]
 
-    def _lead(self, modules: list[Path], name: bytes, file: Path) -> bool:
-        """Whether what one of these modules has under a name may be what the file defines."""
+    def _led(self, modules: list[Path], name: bytes) -> Meaning:
+        """What one of these modules may have under a name."""
+        key = tuple(modules), name
+        known = self._handed_on.get(key)
+        if known is None:
+            known = self._handed_on[key] = self._lead(modules, name)
+        return known
+
+    def _lead(self, modules: list[Path], name: bytes) -> Meaning:
         waiting = list(dict.fromkeys(modules))
         for module in waiting:  # grows on the way
+            if len(waiting) > MOST:
+                return ANYTHING
             text = self._texts[module]
-            if module == file or len(waiting) > MOST:
-                return True
             if name in _defined(text)[0]:
                 continue
-            if _BY_NAME.search(text) is not None:
-                return True
+            if _imports_by_name(text):
+                return ANYTHING
             waiting += [each for each in self._sources(module, name) if each not in waiting]
-        return False
+        return Meaning(frozenset(waiting))
 
     def _files(self, module: bytes, user: Path) -> list[Path]:
         """The files that a module's name may stand for in another file."""
+        key = module, user.parent
+        known = self._found.get(key)
+        if known is None:
+            known = self._found[key] = self._looked_for(module, user)
+        return known
+
+    def _looked_for(self, module: bytes, user: Path) -> list[Path]:
         parts = module.lstrip(b".")
         names = parts.decode().split(".") if parts else []
         ups = len(module) - len(parts)

@@ -13,26 +13,19 @@ of sight may.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
-from devlint.project.naming import Naming
-from devlint.project.origins import Origins, means_its_own
-from devlint.project.uses import RUN, TEST, lines_with, uses_in
-from devlint.records import NamedTuple
+from devlint.project.definitions import Definitions
+from devlint.project.users import Users
+from devlint.project.uses import RUN, TEST, lines_with
 
 MOST = 40  # definitions that are looked at, on the ways to one
 
 Place = tuple[Path, str]  # a file, and a name that it defines
 
-# The first line of a definition, of its decorators, or of what stands outside of both.
-# It is searched for behind a line end: `^` would be tried at each character of a text.
-_BEGINNING = re.compile(rb"\n(?:(@)|(?:async[ \t]+)?(?:def|class)[ \t]+(\w+)|[^\s#)\]}])")
-_DEFINING = re.compile(rb"\b(?:def|class)[ \t]+\Z")
-_QUOTED = re.compile(rb"[\"'][\w.:/]*\Z")  # whoever reads the text may look the name up
 _LOOKED_UP = re.compile(rb"\b(?:dir|vars|getattr)\((?:\w+\.)*(\w+)\b|\b(\w+)\.__dict__")
 _LOOKING_UP = (b"dir(", b"vars(", b"getattr(", b".__dict__")  # one of them stands in such a line
 
@@ -48,33 +41,20 @@ _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b", re.M)
 _LOOKS_UP = re.compile(rb"\bglobals\(\)|\bFire\(")
 
 
-class _Parts(NamedTuple):
-    """The definitions of a file, and what stands between two: where each starts, and its name."""
-
-    starts: list[int]
-    names: list[str]  # "" outside of definitions, and where a decorator may register one
-
-
 class Reaching:
     """Who uses what, as the texts of a project tell."""
 
-    def __init__(
-        self,
-        root: Path,
-        texts: Mapping[Path, bytes],
-        is_installed: bool,
-        naming: Naming | None = None,
-    ) -> None:
+    def __init__(self, root: Path, texts: Mapping[Path, bytes], is_installed: bool) -> None:
         self._root, self._texts, self._is_installed = root, texts, is_installed
-        self._naming = naming or Naming(texts)
+        self._definitions = Definitions(texts)
         self._known: dict[Place, frozenset[Place | None]] = {}
-        self._parts: dict[Path, _Parts] = {}
         self._reached: dict[Place, bool] = {}
         self._outside: dict[Path, tuple[str, ...]] = {}
 
     def look_through(self) -> None:
         """Find now what is asked of all files."""
-        self._searched  # noqa: B018  # it is kept
+        self._users.look_through()
+        self._searched, self._evaluating, self._imports_unseen  # noqa: B018  # they are kept
 
     def reaches(self, name: str, file: Path) -> bool:
         """Whether something that may run uses a name that a file defines."""
@@ -82,6 +62,10 @@ class Reaching:
         if start not in self._reached:
             self._reached[start] = self._looked_for(start)
         return self._reached[start]
+
+    def is_named_elsewhere(self, name: str, file: Path) -> bool:
+        """Whether another file than this uses a name, and may mean what this one defines."""
+        return any(use.file != file for use in self._users.of(file, name))
 
     def looks_names_up(self, file: Path) -> bool:
         """Whether a file's own code or that of others may take out of it what no text names: by a
@@ -102,14 +86,17 @@ class Reaching:
 
     def serves_readers(self, name: str, file: Path) -> bool:
         """Whether all that uses a name, and no test, is a definition that by its name shows
-        something: `plot_losses`, `VisualizationMixin`."""
+        something: `plot_losses`, `VisualizationMixin`. Of very many, not all do."""
+        using = self._using(file, name)
         users = [
             user
-            for user in self._users(file, name)
+            for user in using
             if user is None or TEST.search(self._named[user[0]].as_posix()) is None
         ]
-        return bool(users) and all(
-            user is not None and _SHOWS.match(user[1]) is not None for user in users
+        return (
+            bool(users)
+            and len(using) <= MOST
+            and all(user is not None and _SHOWS.match(user[1]) is not None for user in users)
         )
 
     def _looked_for(self, start: Place) -> bool:
@@ -120,7 +107,7 @@ class Reaching:
         for place in waiting:  # grows on the way
             if len(way) > MOST:
                 return True
-            users = self._users(*place)
+            users = self._using(*place)
             if (
                 self._reached.get(place, False)
                 or place[0].stem.encode() in self._searched
@@ -152,56 +139,30 @@ class Reaching:
         """Two definitions of a file that others name, or the file itself outside of all: one of
         them is another than the one asked for. Fewer, where there are none."""
         if file not in self._outside:
-            names = [name for name in dict.fromkeys(self._of(file).names) if name]
-            users = ((n, self._users(file, n)) for n in names)
-            used = (n for n, of in users if any(u is None or u[0] != file for u in of))
+            users = ((n, self._using(file, n)) for n in self._definitions.names(file))
+            used = (
+                n for n, of in users if len(of) > MOST or any(u is None or u[0] != file for u in of)
+            )
             self._outside[file] = tuple(islice(used, 2))
         return self._outside[file]
 
-    def _users(self, file: Path, name: str) -> frozenset[Place | None]:
-        """The definitions that use a name; None for all else that does."""
+    def _using(self, file: Path, name: str) -> frozenset[Place | None]:
+        """The definitions that use a name; None for all else that does. Not all of them, where
+        there are more than are looked at, or something else uses it."""
         place = (file, name)
         known = self._known.get(place)
         if known is None:
-            known = self._known[place] = frozenset(self._using(file, name))
-        return known
-
-    def _using(self, file: Path, name: str) -> Iterator[Place | None]:
-        literal = name.encode()
-        for other in self._naming.files(literal) or ():
-            text = self._texts[other]
-            for at in self.uses(file, literal, other):
-                user, ahead = self._around(other, at), text[max(at - 80, 0) : at]
-                if (other, user) != (file, name) and _DEFINING.search(ahead) is None:
-                    is_quoted = _QUOTED.search(ahead) is not None
-                    yield (other, user) if user and not is_quoted else None
-
-    def uses(self, file: Path, name: bytes, user: Path) -> Iterator[int]:
-        """Where a file uses a name, if it may mean what another one, or itself, defines."""
-        text = self._texts[user]
-        if user != file and user.suffix == ".py" and means_its_own(text, name):
-            return
-        for at in uses_in(self._named[user], text, name, self._is_installed):
-            if user == file or self._origins.may_mean(user, at, name, file):
-                yield at
-
-    def _around(self, file: Path, at: int) -> str:
-        """The definition around a place in a file."""
-        parts = self._of(file)
-        number = bisect_right(parts.starts, at)
-        return parts.names[number - 1] if number else ""
-
-    def _of(self, file: Path) -> _Parts:
-        known = self._parts.get(file)
-        if known is None:
-            known = self._parts[file] = _Parts([], [])
-            is_decorated = False
-            text = self._texts.get(file, b"") if file.suffix == ".py" else b""
-            for each in _BEGINNING.finditer(b"\n" + text):
-                own = each[2] is not None and not is_decorated
-                known.starts.append(each.start())  # without the line end in front
-                known.names.append(each[2].decode() if own else "")
-                is_decorated = each[1] is not None
+            users = (
+                (use.file, use.definition) if use.definition and not use.is_quoted else None
+                for use in self._users.of(file, name)
+                if (use.file, use.definition) != place and not use.is_definition
+            )
+            found: set[Place | None] = set()
+            for user in users:
+                found.add(user)
+                if user is None or len(found) > MOST + 1:
+                    break
+            known = self._known[place] = frozenset(found)
         return known
 
     @cached_property
@@ -219,7 +180,11 @@ class Reaching:
     def _evaluating(self) -> tuple[bytes, ...]:
         """The files that evaluate texts: with what they import."""
         code = (text for file, text in self._texts.items() if file.suffix == ".py")
-        return tuple(text for text in code if _EVALUATES.search(text) is not None)
+        return tuple(
+            text
+            for text in code
+            if any(_EVALUATES.search(line) for line in lines_with((b"eval(", b"exec("), text))
+        )
 
     @cached_property
     def _imports_unseen(self) -> bool:
@@ -230,8 +195,8 @@ class Reaching:
         return any(_BY_NAME.search(text) is not None for text in code)
 
     @cached_property
-    def _origins(self) -> Origins:
-        return Origins(self._texts)
+    def _users(self) -> Users:
+        return Users(self._texts, self._named, self._is_installed, self._definitions)
 
     @cached_property
     def _named(self) -> dict[Path, Path]:

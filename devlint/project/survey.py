@@ -47,6 +47,7 @@ class Survey:
     def look_through(self) -> None:
         """Look through the files now: copies of this process need not do so, each for itself."""
         self.mentions.look_through()
+        self.programs.graph.look_through()
 
     def answer(self, question: str, file: Path, name: str) -> bool:
         """The answer to a question about a file and a name in it, as far as it is about any.

@@ -59,6 +59,11 @@ def uses_in(file: Path, text: bytes, name: bytes, is_installed: bool) -> Iterato
                 yield place
 
 
+def look_through(text: bytes) -> None:
+    """Find now what is asked of a file for each name that it may use."""
+    _docstrings(text), _imports(text)
+
+
 @lru_cache(maxsize=FILES)
 def _docstrings(text: bytes) -> tuple[tuple[int, int], ...]:
     """Where docstrings begin and end: of the module, and of definitions."""

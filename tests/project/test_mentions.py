@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from devlint.project import uses
-from devlint.project.mentions import FEW, Mentions
+from devlint.project.mentions import Mentions
+from devlint.project.users import FEW
 from devlint.project.uses import lines_with
 
 

@@ -132,9 +132,9 @@ def test_answers_do_not_go_by_what_was_asked_before(length: int, end: str):
 
 def test_what_is_known_of_the_way_is_not_looked_for_again(monkeypatch: pytest.MonkeyPatch):
     asked: list[str] = []
-    users = Reaching._users
+    users = Reaching._using
     monkeypatch.setattr(
-        Reaching, "_users", lambda self, file, name: asked.append(name) or users(self, file, name)
+        Reaching, "_using", lambda self, file, name: asked.append(name) or users(self, file, name)
     )
     for end in ("", "f19()"):
         asked.clear()
