@@ -373,3 +373,20 @@ def test_a_size_that_nobody_calls_is_no_tensors(asked, count):
             return torch.zeros(3) + kind
     """
     assert len(met(code)) == count
+
+
+@pytest.mark.parametrize(("other", "waits"), [('"-"', 0), ("4", 1)])
+def test_what_compares_with_a_text_is_no_tensor(other, waits):
+    facts = given(f"""
+        class Rows:
+            def __init__(self, **given):
+                self.points = given["points"] if "points" in given else None
+                self.kinds = given["kinds"] if "kinds" in given else None
+                self.copy = torch.clone(self.points) if self.points is not None else None
+
+            def _walk(self):
+                for kind, row in zip(self.kinds, self.rows):
+                    if kind == {other}:
+                        continue
+    """)
+    assert len(facts.syncs) == waits

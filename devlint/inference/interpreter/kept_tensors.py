@@ -26,11 +26,12 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.interpreter.movers import moves_plain_attribute
 from devlint.inference.models.registration import registered_tensor
 from devlint.inference.program.attribute_notes import AttributeNote
-from devlint.inference.program.declarations import ClassInfo, Function
+from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.control_dependence import walk
+from devlint.inference.syntax.exposed_reads import is_made_anew
 from devlint.inference.syntax.text import called_name, code, dotted, every
 
 
@@ -95,6 +96,8 @@ def kept_tensor(
             )
         if overwrites == "buffer":
             return registered_tensor(info, frame, node, value.traits)
+    if not frame.constructing and _is_made_anew_by_calls(info, name):
+        return value  # no state that a move could leave behind
     if not value.traits & LOADED:
         keep_note(
             info,
@@ -105,6 +108,22 @@ def kept_tensor(
         )
     origin = frame.origin(StepKind.ATTRIBUTE, node, value.origin, "kept here as a plain attribute")
     return Tensor(value.place, origin, value.traits | KEPT, value.evidence)
+
+
+def _is_made_anew_by_calls(info: ClassInfo, name: str) -> bool:
+    """Each call of the object, or of one of a subclass, assigns the attribute before it reads it:
+    `self.mask = torch.ones(len(x))`, and then `x * self.mask`."""
+    return all(
+        is_made_anew(_methods(each), name)
+        for each in classes_of(info.unit)
+        if info in each.lineage()
+    )
+
+
+def _methods(info: ClassInfo) -> dict[str, cst.FunctionDef]:
+    """The methods of a class, by name: inherited ones, too."""
+    methods = {n: f for each in reversed(info.lineage()) for n, f in each.methods.items()}
+    return {n: f.node for n, f in methods.items() if isinstance(f.node, cst.FunctionDef)}
 
 
 def _is_replaced(info: ClassInfo, frame: Frame, name: str) -> bool:

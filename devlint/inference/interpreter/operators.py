@@ -234,7 +234,9 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
             result = TRUE if answer else FALSE
         else:
             # `x == None` asks what `x is None` does: no tensor is compared.
-            symbol = None if none_test(target) is not None else _SYMBOLS.get(type(operator))
+            # What compares with a text is none.
+            is_plain = none_test(target) is not None or _holds_text(left, right)
+            symbol = None if is_plain else _SYMBOLS.get(type(operator))
             result = HOST
             if symbol is not None and any(
                 type(v) is Tensor for side in (left, right) for v in alternatives(side)
@@ -246,6 +248,10 @@ def _comparison(frame: Frame, node: cst.Comparison) -> Value:
         left, left_node = right, target.comparator
     frame.emit(Compared(node))
     return result
+
+
+def _holds_text(*values: Value) -> bool:
+    return any(type(each) is Const and isinstance(each.value, str) for each in values)
 
 
 def _mask(met: Value) -> Value:

@@ -1,0 +1,179 @@
+"""Exposed reads: where a class reads an attribute that nothing has assigned since the call came in.
+
+    def forward(self, x):
+        self.make_mask(len(x))     # assigns `self.mask` on all of its ways
+        return x * self.mask       # not exposed: this call's own
+
+What has no exposed read is no state of the object: each call makes it anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+import libcst as cst
+
+from devlint.inference.syntax.endings import leaves
+from devlint.inference.syntax.evaluation_order import in_order
+from devlint.inference.syntax.text import dotted, every
+from devlint.records import NamedTuple
+
+Methods = Mapping[str, cst.FunctionDef]
+
+
+class _Effect(NamedTuple):
+    """What some code does with an attribute.
+
+    reads: what was there before.
+    assigns: on all ways that go on behind it.
+    passes: some way returns before it assigns.
+    """
+
+    reads: bool = False
+    assigns: bool = False
+    passes: bool = False
+
+    def then(self, other: _Effect) -> _Effect:
+        if self.assigns:
+            return self
+        return _Effect(self.reads or other.reads, other.assigns, self.passes or other.passes)
+
+    def instead_of(self, other: _Effect) -> _Effect:
+        return _Effect(
+            self.reads or other.reads, self.assigns and other.assigns, self.passes or other.passes
+        )
+
+
+_NOTHING = _Effect()
+_READS = _Effect(reads=True)
+_ASSIGNS = _Effect(assigns=True)  # and what leaves: nothing behind it could read anything
+_RETURNS = _Effect(assigns=True, passes=True)
+
+
+def is_made_anew(methods: Methods, attribute: str) -> bool:
+    """Whether each call of an object assigns an attribute before it reads it, and some call does
+    read it. Constructors are no calls, and methods that others of the object call are theirs."""
+    path = f"self.{attribute}"
+    reading = [name for name, node in methods.items() if _is_read(node, path)]
+    if not reading or reading == ["__init__"]:
+        return False
+    scan = _Scan(methods, path)
+    called = {name for name, node in methods.items() for name in _own_names(node)}
+    calls = [
+        name
+        for name in methods
+        if name != "__init__" and (name not in called or name in ("forward", "__call__"))
+    ]
+    return not any(scan.method(name).reads for name in calls)
+
+
+def _is_read(node: cst.FunctionDef, path: str) -> bool:
+    targets = {target.target for target in every(node.body, cst.AssignTarget)}
+    return any(
+        dotted(each) == path for each in every(node.body, cst.Attribute) if each not in targets
+    )
+
+
+def _own_names(node: cst.FunctionDef) -> Iterator[str]:
+    """`step` of `self.step`."""
+    for each in every(node.body, cst.Attribute):
+        if isinstance(each.value, cst.Name) and each.value.value == "self":
+            yield each.attr.value
+
+
+class _Scan:
+    """The effects of methods on one attribute, each found once."""
+
+    def __init__(self, methods: Methods, path: str) -> None:
+        self._methods, self._path = methods, path
+        self._known: dict[str, _Effect] = {}
+
+    def method(self, name: str) -> _Effect:
+        """Of a method; one that calls itself adds nothing where it does."""
+        known = self._known.get(name)
+        if known is None:
+            self._known[name] = _NOTHING
+            effect = self._block(self._methods[name].body.body)
+            assigns = effect.assigns and not effect.passes
+            known = self._known[name] = _Effect(effect.reads, assigns)
+        return known
+
+    def _block(self, statements: Iterable[cst.CSTNode]) -> _Effect:
+        effect = _NOTHING
+        for each in statements:
+            effect = effect.then(self._statement(each))
+            if leaves(each):
+                return effect.then(_RETURNS if isinstance(each, cst.Return) else _ASSIGNS)
+        return effect
+
+    def _suite(self, node: cst.If | cst.Else | cst.Finally | cst.BaseSuite | None) -> _Effect:
+        """Of what stands in an indented block, or of a further `elif`."""
+        if node is None:
+            return _NOTHING
+        if isinstance(node, cst.If):
+            return self._statement(node)
+        return self._block(
+            node.body.body if isinstance(node, (cst.Else, cst.Finally)) else node.body
+        )
+
+    def _statement(self, node: cst.CSTNode) -> _Effect:
+        if isinstance(node, cst.SimpleStatementLine):
+            return self._block(node.body)
+        if isinstance(node, cst.If):
+            branches = self._suite(node.body).instead_of(self._suite(node.orelse))
+            return self._expression(node.test).then(branches)
+        if isinstance(node, cst.For):
+            body = self._suite(node.body)
+            return self._expression(node.iter).then(body.instead_of(_NOTHING))
+        if isinstance(node, cst.While):
+            test = self._expression(node.test)
+            return test.then(self._suite(node.body).instead_of(_NOTHING))
+        if isinstance(node, cst.With):
+            effect = _NOTHING
+            for item in node.items:
+                effect = effect.then(self._expression(item.item))
+            return effect.then(self._suite(node.body))
+        if isinstance(node, (cst.Try, cst.TryStar)):
+            return self._try(node)
+        if isinstance(node, cst.Assign):
+            effect = self._expression(node.value)
+            for target in node.targets:
+                effect = effect.then(self._target(target.target))
+            return effect
+        if isinstance(node, cst.AnnAssign):
+            effect = _NOTHING if node.value is None else self._expression(node.value)
+            return effect if node.value is None else effect.then(self._target(node.target))
+        return self._expression(node)
+
+    def _try(self, node: cst.Try | cst.TryStar) -> _Effect:
+        tried = self._suite(node.body)
+        effect = tried.then(self._suite(node.orelse))
+        for handler in node.handlers:  # it may have been left before it assigned anything
+            effect = effect.instead_of(self._suite(handler.body))
+        return effect.then(self._suite(node.finalbody))
+
+    def _target(self, node: cst.CSTNode) -> _Effect:
+        if dotted(node) == self._path:
+            return _ASSIGNS
+        if isinstance(node, (cst.Tuple, cst.List)):
+            effect = _NOTHING
+            for element in node.elements:
+                effect = effect.then(self._target(element.value))
+            return effect
+        return self._expression(node)
+
+    def _expression(self, node: cst.CSTNode) -> _Effect:
+        """All parts, in their order. What only nested functions do may happen at once."""
+        if isinstance(node, cst.Attribute):
+            path = dotted(node)
+            if path == self._path:
+                return _READS
+            name = path.removeprefix("self.")
+            if name != path and name in self._methods:
+                return self.method(name)
+        effect = _NOTHING
+        for part in in_order(node):
+            effect = effect.then(self._expression(part))
+        if isinstance(node, (cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.FunctionDef)):
+            return effect._replace(assigns=False)
+        return effect
