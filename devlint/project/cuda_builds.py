@@ -16,7 +16,7 @@ _NAMED = r"""\(\s*(?:name\s*=\s*)?["']([\w.]+)["']"""
 _FOR_CUDA = re.compile(r"\bCUDAExtension" + _NAMED)
 _FOR_HOST = re.compile(r"\b(?:CppExtension|Extension)" + _NAMED)
 _SETUP = "setup.py"
-_DEPTH = 3  # of directories below the root that may have a setup of their own
+_DEPTH = 5  # of directories below the root that may have a setup of their own
 
 
 class CudaBuilds:

@@ -50,6 +50,23 @@ def test_a_module_handed_in_wants_what_is_handed_in_beside_it(net, rows, contrad
 
 
 @pytest.mark.parametrize(
+    ("net", "contradicts"), [("Net().cuda()", True), ("nn.DataParallel(Net().cuda())", False)]
+)
+def test_a_loader_and_a_wrapped_module_meet_nowhere(net, contradicts):
+    found = met(f"""{PLAIN}
+    def validate(loader, net):
+        net.eval()
+        for rows, marks, kinds in loader:
+            rows = rows.cuda()
+            net(rows, marks)
+
+    def run():
+        validate(DataLoader(data), {net})
+    """)
+    assert any("inside net(rows, marks)" in each for each in found) is contradicts
+
+
+@pytest.mark.parametrize(
     ("forward", "contradicts"), [("x = x.to(self.last.weight.device)", False), ("x = -x", True)]
 )
 def test_a_module_that_fetches_its_inputs_wants_them_nowhere(forward, contradicts):

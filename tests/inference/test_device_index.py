@@ -201,6 +201,20 @@ def test_what_follows_an_input_to_the_card_is_where_the_caller_has_that_input(pl
     assert revealed(BESIDE.format(place=place)) == [device]
 
 
+@pytest.mark.parametrize(("asked", "contradicts"), [("x.is_cuda", False), ("fast", True)])
+def test_what_follows_an_input_to_the_card_meets_that_input_wherever_it_is(asked, contradicts):
+    found = met(f"""
+        def chosen(x, fast):
+            ramp = torch.arange(x.shape[0])
+            if {asked}:
+                ramp = ramp.cuda()
+            return x[ramp]
+
+        chosen(torch.rand(3, 3), True)
+    """)
+    assert bool(found) is contradicts
+
+
 @pytest.mark.parametrize(
     ("test", "like", "confidence"),
     [

@@ -123,6 +123,24 @@ def test_a_loader_that_pins_yields_pinned_batches(pin, pinned):
 
 
 @pytest.mark.parametrize(
+    ("pipeline", "on_host"),
+    [
+        ("T.Compose([T.ToTensor(), T.Lambda({})])", True),
+        ("T.Compose([T.RandomApply([T.Lambda({})])])", True),
+        ("Mapped({})", False),
+    ],
+)
+def test_a_pipeline_of_transforms_works_on_the_host(pipeline, on_host):
+    turned = pipeline.format("lambda image: image.index_select(0, torch.LongTensor([2, 1, 0]))")
+    found = given(f"""
+        from torchvision import transforms as T
+        turn = {turned}
+        crop = T.Compose([T.Lambda(print)])
+    """)
+    assert len(found.meetings) == (not on_host)
+
+
+@pytest.mark.parametrize(
     ("option", "more", "found"),
     [
         ("collate_fn=self.sample", "", 0),

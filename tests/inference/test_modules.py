@@ -1634,3 +1634,19 @@ def test_a_part_of_a_module_list_is_one_and_is_registered():
     """
     assert revealed(code) == ["δ(self)"]
     assert met(code) == []
+
+
+@pytest.mark.parametrize(
+    ("table", "device"),
+    [("torch.rand(4, 3)", "cpu"), ("torch.rand(4, 3).cuda()", "cuda"), ("x", "?")],
+)
+def test_a_class_method_that_makes_a_module_of_a_tensor_puts_it_where_that_is(table, device):
+    code = f"""
+    class Net(nn.Module):
+        def __init__(self, x: torch.Tensor):
+            super().__init__()
+            self.table = nn.Embedding.from_pretrained({table})
+            reveal(self.table)
+    """
+    assert revealed(code) == [device]
+    assert not plain_attributes(given(code))

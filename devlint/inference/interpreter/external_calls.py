@@ -12,7 +12,7 @@ from devlint.inference.domain.value import UNKNOWN, UNREAD, Value, alternatives
 from devlint.inference.interpreter.unknown_calls import call_unknown, may_move, untold_result
 from devlint.inference.models import builtins, constructors, generators, gradients, python_functions
 from devlint.inference.models.library_functions import apply_call
-from devlint.inference.models.library_modules import construct_library
+from devlint.inference.models.library_modules import construct_library, made_by_class
 from devlint.inference.models.operands import is_number
 from devlint.inference.models.other_frameworks import is_of_other_framework
 from devlint.inference.models.registration import hand_over_parameters
@@ -102,7 +102,7 @@ def call_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) 
     inherited = knowledge.method_of(owner, method) if owner else None
     if inherited is not None:
         return apply_call(frame, node, name, inherited, arguments)
-    return None
+    return made_by_class(frame, node, owner, method, arguments)
 
 
 def _unbound_method(

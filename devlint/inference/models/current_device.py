@@ -103,6 +103,14 @@ def beside_inputs(frame: Frame, result: Value, inputs: Mapping[str, Variable]) -
     return placed(result) if inputs else result
 
 
+def goes_with(frame: Frame, tensor: Tensor, other: Tensor, inputs: Mapping[str, Variable]) -> bool:
+    """A value that came to the current card behind `if x.is_cuda` is where the caller has `x`, of
+    which the other one is."""
+    return tensor.place == CUDA and (
+        type(other.place) is Variable and _asked(frame, tensor, inputs) is other.place
+    )
+
+
 def _asked(frame: Frame, tensor: Tensor, inputs: Mapping[str, Variable]) -> Variable | None:
     """Where the input is of which a move's condition asked whether it is on CUDA."""
     steps = tensor.origin.chain() if tensor.origin is not None else ()

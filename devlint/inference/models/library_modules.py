@@ -50,6 +50,21 @@ def construct_library(frame: Frame, node: cst.Call, name: str, arguments: Argume
     return instance
 
 
+def made_by_class(
+    frame: Frame, node: cst.Call, owner: str, method: str, arguments: Arguments
+) -> Value | None:
+    """A module that a class method of its class makes, where the tensors are that it is given:
+    `nn.Embedding.from_pretrained(table)`. None of any other call."""
+    if not method.startswith("from_") or frame.unit.context.knowledge.module(owner) is None:
+        return None
+    place: Placement = None
+    origin = frame.origin(StepKind.CREATED, node, None, "made here")
+    given = [tensor for value, _ in arguments.all() for tensor in tensors_in(value)]
+    if given:
+        place, origin = given[0].place, frame.origin(StepKind.COMPUTED, node, given[0].origin)
+    return Instance(None, owner, True, place, origin)
+
+
 def _place_made(frame: Frame, name: str, module: ModuleClass, arguments: Arguments) -> Placement:
     """Where a constructor puts the parameters of a new module."""
     device = _device_given(module, arguments)

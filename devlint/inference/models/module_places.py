@@ -169,6 +169,11 @@ def in_parallel(module: Instance) -> Instance:
     return wrapper
 
 
+def scatters(module: Instance) -> bool:
+    """A wrapper brings what it is given to its own cards."""
+    return module.library.endswith("Parallel")
+
+
 def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
     """The value as it leaves this function: a module keeps the place that it has now."""
     if type(value) is Instance:

@@ -25,7 +25,7 @@ from devlint.inference.models.elements import output
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.library_functions import apply_call
 from devlint.inference.models.module_inputs import check_inputs
-from devlint.inference.models.module_places import parts_left, placed, replaced, stateful
+from devlint.inference.models.module_places import parts_left, placed, replaced, scatters, stateful
 from devlint.inference.models.moves.objects import move_of_module
 from devlint.inference.models.operands import operands_of
 from devlint.inference.models.parallel import check_call
@@ -102,8 +102,7 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         check_inputs(frame, node, node.func, place, origin, arguments)
         return _result(frame, node, place, origin, arguments)
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
-    if module.library.endswith("Parallel"):
-        # The wrappers scatter their inputs to their own devices.
+    if scatters(module):
         check_call(frame, node, module)
         return _scattered(frame, node, place, origin, arguments)
     if known is not None and (

@@ -5,6 +5,8 @@ A function may also make the batches of a loader, `collate_fn=stack`.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from devlint.inference.conventions import found, holds
@@ -18,7 +20,7 @@ from devlint.inference.program.seldom import goes_through_data, is_called_seldom
 from devlint.inference.program.units import Unit
 from devlint.inference.program.usage import left_over
 from devlint.inference.program.values import FunctionValue, read
-from devlint.inference.syntax.text import dotted, every, plain_parameters
+from devlint.inference.syntax.text import called_name, dotted, every, plain_parameters
 from devlint.records import NamedTuple
 
 MAX_CALLS = 4  # from a function that runs once per step to one that it reaches
@@ -405,13 +407,30 @@ def _prepares_data(function: Function) -> bool:
 
 
 def collates(function: Function) -> bool:
-    """A function is some loader's `collate_fn`, or is called by such alone."""
-    return function.name in function.unit.kept(_Collation).names
+    """A function is some loader's `collate_fn`, or is called by such alone; or it is written where
+    a pipeline of transforms takes it, `transforms.Lambda(lambda image: image[:3])`."""
+    known = function.unit.kept(_Collation)
+    return function.name in known.names or function.node in known.lambdas
 
 
 class _Collation:
     def __init__(self, unit: Unit) -> None:
         self.names = _collating(unit)
+        self.lambdas = frozenset(_transforming(unit))
+
+
+_PIPELINE = ("Compose", "Lambda")  # of torchvision's transforms, and of those that are made alike
+
+
+def _transforming(unit: Unit) -> Iterator[cst.Lambda]:
+    """The lambdas that `Compose([…, Lambda(…)])` takes: loaders run them, on the host."""
+    if not all(f"{name}(" in unit.source.text for name in _PIPELINE):
+        return
+    for pipeline in every(unit.tree, cst.Call):
+        if called_name(pipeline) == "Compose":
+            for each in every(pipeline, cst.Call):
+                if called_name(each) == "Lambda":
+                    yield from (a.value for a in each.args if isinstance(a.value, cst.Lambda))
 
 
 def _collating(unit: Unit) -> set[str]:

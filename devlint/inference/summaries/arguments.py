@@ -10,7 +10,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import Predicate
-from devlint.inference.domain.placement import CPU, Device, Variable
+from devlint.inference.domain.placement import CPU, Device, Placement, Variable
 from devlint.inference.domain.tensors import (
     DEFAULT,
     Tensor,
@@ -22,7 +22,7 @@ from devlint.inference.domain.value import (
 )
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.held_tensors import tensors_in
-from devlint.inference.models.module_places import parts_left, placed, stateful
+from devlint.inference.models.module_places import parts_left, placed, scatters, stateful
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Parameter
@@ -41,6 +41,7 @@ class Binding:
         self.values: dict[Evidence, Value] = {}
         self.nodes: dict[Variable, cst.CSTNode] = {}
         self.owners: set[Variable] = set()  # where modules live: their parts need be no tensors
+        self.scattering: set[Placement] = set()  # the places of modules that move their inputs
         self.parts_left: dict[Variable, Tensor] = {}  # by the same, a part that was put in later
         self.inside = False  # the caller is a method of the same object
         self.holder: Instance | None = None  # the object of a method, seen from outside
@@ -94,6 +95,8 @@ class Binding:
                 self.places[parameter.variable] = Tensor(Device("cuda", actual.value))
             if type(actual) is Instance:
                 self.owners.add(parameter.variable)
+                if scatters(actual):
+                    self.scattering.add(parameter.variable)
                 self._note_parts_left(parameter.variable, actual)
             if type(actual) is Union or _holds_several(actual):
                 self.actuals[parameter.variable] = actual

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
 from devlint.inference.conventions import holds
@@ -40,7 +42,7 @@ from devlint.inference.program.frames import (
     running_methods,
 )
 from devlint.inference.program.functions import Parameter, Summary
-from devlint.inference.program.meetings import Meetings
+from devlint.inference.program.meetings import Meetings, Pending
 from devlint.inference.program.roles import works_on_host
 from devlint.inference.program.values import ClassValue, Imported, Instance, self_of
 from devlint.inference.summaries import object_state, returns, waits
@@ -148,11 +150,10 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
     frame.emit(PlacesSettled())
     syncs = waits.lasting_syncs(frame)
     frame.emit(FunctionLeft())
-    pendings = frame.kept(Meetings).pendings.values()
     return Summary(
         tuple(parameters),
         result,
-        tuple(pending for pending in pendings if may_meet(pending)),
+        tuple(_left_to_callers(frame, inputs)),
         tuple(syncs[:1]),
         _fresh_modules(frame, result),
         frame.outcome.left_default,
@@ -288,6 +289,18 @@ def _result(frame: Frame) -> Value:
             # It is said here: callers go on with what the other returns give.
             result = union(v for v in result.alternatives if not returns.is_odd(v))
     return returns.without_raised(frame, result) if type(result) is Union else result
+
+
+def _left_to_callers(frame: Frame, inputs: dict[str, Variable]) -> Iterator[Pending]:
+    """The operands that callers may put apart."""
+    for pending in frame.kept(Meetings).pendings.values():
+        left, right = pending.left, pending.right
+        if not may_meet(pending):
+            continue
+        if current_device.goes_with(frame, left, right, inputs):
+            continue
+        if not current_device.goes_with(frame, right, left, inputs):
+            yield pending
 
 
 def _fresh_modules(frame: Frame, result: Value) -> tuple[Instance, ...]:

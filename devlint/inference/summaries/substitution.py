@@ -27,7 +27,7 @@ from devlint.inference.interpreter import contract_checks, contract_places, cont
 from devlint.inference.interpreter.conditions import asks_for_host
 from devlint.inference.models import gradients
 from devlint.inference.models.module_inputs import fed_from_elsewhere
-from devlint.inference.models.module_places import placed, stateful
+from devlint.inference.models.module_places import placed, scatters, stateful
 from devlint.inference.models.places import on_accelerator, was_moved
 from devlint.inference.models.unification.authority import authority
 from devlint.inference.models.unification.batches import is_left_behind, left_behind
@@ -218,6 +218,8 @@ def _check_pending(
     or that is for this function's callers to say."""
     called = pending.called
     if moves(pending, pending.left) or moves(pending, pending.right):
+        return
+    if pending.kind is MeetingKind.INPUT and pending.right.place in binding.scattering:
         return
     if called is not None:
         handed = binding.handed_in(called)
@@ -422,8 +424,9 @@ def _wants_inputs(frame: Frame, handed: Value | None, pending: Pending) -> bool:
         return False
     if handed.info is None:
         known = frame.unit.context.knowledge.module(handed.library) if handed.library else None
-        scatters = handed.library.endswith("Parallel")
-        return not scatters and bool(known or not handed.library) and stateful(frame, handed)
+        if scatters(handed):
+            return False
+        return bool(known or not handed.library) and stateful(frame, handed)
     method = pending.operation.rpartition(".")[2]
     function = handed.info.method(method) or handed.info.method("forward")
     summary = frame.interpreter.summarize(function) if function is not None else None
