@@ -134,6 +134,33 @@ def _body_at(text: bytes, start: int) -> bytes:
 # What is written: `net.cpu().state_dict()` of `torch.save(net.cpu().state_dict(), path)`.
 _SAVED = re.compile(rb"^[^#\n]*\btorch\.save\(\s*([^,\n]*)", re.M)
 
+# What was brought to the host, or each entry of it: `state[key] = state[key].cpu()`.
+_ON_HOST = re.compile(
+    rb"^[ \t]*(\w+)(?:\[[^\]\n]*\])?[ \t]*=[^=\n][^\n]*"
+    rb"\.(?:cpu\(\)|to\((?:torch\.device\()?[\"']cpu[\"'])",
+    re.M,
+)
+
+
+def saves_from_host(text: bytes) -> bool:
+    """Whether all that a file saves was brought to the host before: `torch.save(net.cpu(), path)`,
+    or a name of what was, or a dictionary that has such an entry."""
+    on_host = set(_ON_HOST.findall(text))
+    return all(
+        b".cpu()" in saved
+        or any(name in on_host or _has_entry(text, name, on_host) for name in _WORD.findall(saved))
+        for saved in _SAVED.findall(text)
+    )
+
+
+def _has_entry(text: bytes, name: bytes, on_host: set[bytes]) -> bool:
+    """`{"net": state, "epoch": 3}` under the name, of which one entry was brought to the host."""
+    made = re.search(rb"^[ \t]*" + name + rb"[ \t]*=[ \t]*(?:dict\(|\{)([^{}]*)", text, re.M)
+    return made is not None and not on_host.isdisjoint(_WORD.findall(made[1]))
+
+
+_WORD = re.compile(rb"\b[A-Za-z_]\w*")
+
 # What says how a project is installed.
 _INSTALLING = ("setup.py", "setup.cfg", "pyproject.toml")
 
@@ -227,9 +254,8 @@ class Mentions:
         """Whether the files that are no tests save something, and all of it from the host:
         `torch.save(net.cpu().state_dict(), path)`. Where there is too much to look through, they do
         not."""
-        saving = (text for text in self._code() if b"torch.save(" in text)
-        saved = [found for text in saving for found in _SAVED.findall(text)]
-        return bool(saved) and all(b".cpu()" in each for each in saved)
+        saving = [text for text in self._code() if b"torch.save(" in text]
+        return bool(saving) and all(saves_from_host(text) for text in saving)
 
     @cached_property
     def is_application(self) -> bool:

@@ -102,6 +102,25 @@ def main(args, net):
 
 
 @pytest.mark.parametrize(
+    ("saved", "returned", "found"),
+    [("path", "path", False), ("path", "other", True), ("other", "path", True)],
+)
+def test_what_it_calls_says_where_it_has_saved(saved, returned, found):
+    code = f"""
+        class Run:
+            def train(self, other):
+                path = f"best_{{self.n}}.pt"
+                torch.save(self.net.state_dict(), {saved})
+                return {returned}
+
+            def run(self):
+                best = self.train("last.pt")
+                self.net.load_state_dict(torch.load(best))
+    """
+    assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
     ("body", "found"),
     [
         ("torch.jit.save(net, file); return torch.jit.load(file)", False),

@@ -249,6 +249,16 @@ def test_a_project_is_for_cuda_where_most_files_demand_it(tmp_path, texts, is_fo
         ("torch.save(net.state_dict(), path)", False),
         ("torch.save(net.cpu().state_dict(), path)\n# torch.save(net, path)", True),
         ("torch.save(net.cpu().state_dict(), path)\ntorch.save({'net': net}, path)", False),
+        ("for k in state:\n    state[k] = state[k].cpu()\ntorch.save(state, path)", True),
+        ("for k in state:\n    state[k] = state[k].to('cpu')\ntorch.save(state, path)", True),
+        ("state = {k: v.cpu() for k, v in net.items()}\ntorch.save({'net': state}, path)", True),
+        (
+            "s[k] = s[k].cpu()\nkept = {\n    'n': 1,\n    'net': s,\n}\ntorch.save(kept, path)",
+            True,
+        ),
+        ("s[k] = s[k].cpu()\nkept = {'n': 1, 'net': other}\ntorch.save(kept, path)", False),
+        ("loss = loss.cpu()\ntorch.save(state, path)", False),
+        ("is_there = state == other.cpu()\ntorch.save(state, path)", False),
     ],
 )
 def test_a_project_saves_from_the_host_where_it_always_does(tmp_path, text, saves_from_host):

@@ -20,7 +20,7 @@ from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import code, dotted, every
+from devlint.inference.syntax.text import called_name, code, dotted, every
 from devlint.inference.syntax.words import words
 
 
@@ -129,10 +129,15 @@ def is_loader(function: Function) -> bool:
 
 def _is_saved_before(unit: Unit, load: cst.Call, function: Function | None) -> bool:
     """The same function has saved to that place before, or what it calls; or so have all that call
-    it."""
+    it. Or what it calls has said where it saved: `path = self.train()`."""
     if "save(" not in unit.source.text or not load.args:
         return False
     scope = scope_of(unit, function)
+    told = scope.followed(load.args[0].value)
+    name = called_name(told) if isinstance(told, cst.Call) else ""
+    saving = (other for other in unit.kept(Scopes).saving if other.name == name)
+    if any(scope_of(unit, other).returns_what_it_saved for other in saving):
+        return True
     place = scope.place(load.args[0].value, scope.index(load))
     if scope.saves_before(load, place):
         return True

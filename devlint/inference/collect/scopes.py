@@ -141,6 +141,14 @@ class Scope:
         )
 
     @cached_property
+    def returns_what_it_saved(self) -> bool:
+        """It returns a name under which it has saved something: `return path`."""
+        saved = {saved_to(step.node) for step in self.steps} - {None}
+        names = {dotted(each) for each in saved if each is not None} - {""}
+        returned = (step.node.value for step in self.steps if isinstance(step.node, cst.Return))
+        return any(value is not None and dotted(value) in names for value in returned)
+
+    @cached_property
     def _saves(self) -> dict[str, list[_Step]]:
         """Its calls that save, by the place that they save to."""
         found: dict[str, list[_Step]] = {}
