@@ -9,9 +9,10 @@ import libcst as cst
 from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, NonLeaf
 from devlint.rule import Claim, Note, Replacement, Rule
-from devlint_rules.helpers.assumptions import assume
+from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.rewrites import (
     argument,
     atom,
@@ -41,7 +42,16 @@ _USES = {
 
 
 def _assumptions(fact: NonLeaf) -> Assumptions:
-    """An optimizer refuses it, and `.grad` is None; elsewhere nobody need miss the gradient."""
+    """An optimizer refuses it, and `.grad` is None; elsewhere nobody need miss the gradient. What a
+    caller hands in may be there already: then the move gives the leaf itself."""
+    message = f"`{short(fact.operand.site.node)}` is elsewhere before the move"
+    is_open = not isinstance(fact.operand.placement, Device)
+    return _wanted(fact) + assume_if(
+        is_open, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE, fact.site, message
+    )
+
+
+def _wanted(fact: NonLeaf) -> Assumptions:
     if fact.use in ("optimizer", "grad"):
         return ()
     if fact.use == "attribute" and fact.operand.is_parameter:
