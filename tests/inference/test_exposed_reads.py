@@ -6,12 +6,12 @@ import libcst as cst
 import pytest
 from given import met, settled
 
-from devlint.inference.syntax.exposed_reads import is_made_anew
+from devlint.inference.syntax.exposed_reads import ExposedReads
 
 
 def made_anew(*methods: str) -> bool:
     found = [cst.parse_statement(dedent(method)) for method in methods]
-    return is_made_anew({each.name.value: each for each in found}, "mask")
+    return ExposedReads({each.name.value: each for each in found}).is_made_anew("mask")
 
 
 def forward(body: str) -> str:

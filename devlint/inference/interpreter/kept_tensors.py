@@ -29,9 +29,10 @@ from devlint.inference.program.attribute_notes import AttributeNote
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
+from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.control_dependence import walk
-from devlint.inference.syntax.exposed_reads import is_made_anew
+from devlint.inference.syntax.exposed_reads import ExposedReads
 from devlint.inference.syntax.text import called_name, code, dotted, every
 
 
@@ -113,17 +114,37 @@ def kept_tensor(
 def _is_made_anew_by_calls(info: ClassInfo, name: str) -> bool:
     """Each call of the object, or of one of a subclass, assigns the attribute before it reads it:
     `self.mask = torch.ones(len(x))`, and then `x * self.mask`."""
-    return all(
-        is_made_anew(_methods(each), name)
-        for each in classes_of(info.unit)
-        if info in each.lineage()
-    )
+    reads = info.unit.kept(_Reads)
+    return all(reads.of(each).is_made_anew(name) for each in reads.heirs(info))
 
 
-def _methods(info: ClassInfo) -> dict[str, cst.FunctionDef]:
-    """The methods of a class, by name: inherited ones, too."""
-    methods = {n: f for each in reversed(info.lineage()) for n, f in each.methods.items()}
-    return {n: f.node for n, f in methods.items() if isinstance(f.node, cst.FunctionDef)}
+class _Reads:
+    """What the classes of a file read, each looked through once."""
+
+    def __init__(self, unit: Unit) -> None:
+        self._unit = unit
+        self._known: dict[ClassInfo, ExposedReads] = {}
+        self._heirs: dict[ClassInfo, list[ClassInfo]] = {}
+        self._declared = 0
+
+    def heirs(self, info: ClassInfo) -> list[ClassInfo]:
+        """A class and its subclasses, of those that the file has declared so far."""
+        declared = classes_of(self._unit)
+        for each in declared[self._declared :]:
+            for ancestor in each.lineage():
+                self._heirs.setdefault(ancestor, []).append(each)
+        self._declared = len(declared)
+        return self._heirs.get(info, [info])
+
+    def of(self, info: ClassInfo) -> ExposedReads:
+        known = self._known.get(info)
+        if known is None:
+            methods = {n: f for each in reversed(info.lineage()) for n, f in each.methods.items()}
+            nodes = {n: f.node for n, f in methods.items()}
+            known = self._known[info] = ExposedReads(
+                {n: node for n, node in nodes.items() if isinstance(node, cst.FunctionDef)}
+            )
+        return known
 
 
 def _is_replaced(info: ClassInfo, frame: Frame, name: str) -> bool:

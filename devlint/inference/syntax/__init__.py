@@ -9,6 +9,7 @@ Its modules:
     control_dependence, endings: the conditions around a node, and what ends a way
     evaluation_order: when a node is evaluated, and in which loops
     attribute_moves: attributes of a class that its methods move
+    exposed_reads: attributes that a call reads as another one left them
     object_lives: what methods do with their object, and the code that makes one with it
     given_attributes: attributes that a class gives its objects, and those that its methods read
     moved_sources: what a function brings to a device, and so is not there before

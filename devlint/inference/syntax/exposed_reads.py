@@ -50,21 +50,49 @@ _ASSIGNS = _Effect(assigns=True)  # and what leaves: nothing behind it could rea
 _RETURNS = _Effect(assigns=True, passes=True)
 
 
-def is_made_anew(methods: Methods, attribute: str) -> bool:
-    """Whether each call of an object assigns an attribute before it reads it, and some call does
-    read it. Constructors are no calls, and methods that others of the object call are theirs."""
-    path = f"self.{attribute}"
-    reading = [name for name, node in methods.items() if _is_read(node, path)]
-    if not reading or reading == ["__init__"]:
-        return False
-    scan = _Scan(methods, path)
-    called = {name for name, node in methods.items() for name in _own_names(node)}
-    calls = [
-        name
-        for name in methods
-        if name != "__init__" and (name not in called or name in ("forward", "__call__"))
-    ]
-    return not any(scan.method(name).reads for name in calls)
+class ExposedReads:
+    """Those of the methods of a class. What holds for all attributes is found once."""
+
+    def __init__(self, methods: Methods) -> None:
+        self._methods = methods
+        self._mentioning: dict[str, set[str]] = {}  # by what they mention, `step` of `self.step`
+        self._known: dict[str, bool] = {}
+        for name, node in methods.items():
+            for mentioned in _own_names(node):
+                self._mentioning.setdefault(mentioned, set()).add(name)
+
+    def is_made_anew(self, attribute: str) -> bool:
+        """Whether each call of the object assigns an attribute before it reads it, and some call
+        does read it. Constructors are no calls, and methods that others of the object call are
+        theirs."""
+        known = self._known.get(attribute)
+        if known is None:
+            known = self._known[attribute] = self._looked_for(attribute)
+        return known
+
+    def _looked_for(self, attribute: str) -> bool:
+        path = f"self.{attribute}"
+        mentioning = self._mentioning.get(attribute, set())
+        reading = {name for name in mentioning if _is_read(self._methods[name], path)}
+        if reading <= {"__init__"}:
+            return False
+        concerned = self._with_callers(mentioning)
+        scan = _Scan({name: self._methods[name] for name in concerned}, path)
+        return not any(scan.method(name).reads for name in concerned if self._is_call(name))
+
+    def _with_callers(self, names: set[str]) -> list[str]:
+        waiting = sorted(names)
+        found = set(waiting)
+        for name in waiting:  # grows on the way
+            new = self._mentioning.get(name, set()) - found
+            found |= new
+            waiting += sorted(new)
+        return waiting
+
+    def _is_call(self, name: str) -> bool:
+        return name in ("forward", "__call__") or not (
+            name == "__init__" or name in self._mentioning
+        )
 
 
 def _is_read(node: cst.FunctionDef, path: str) -> bool:
