@@ -319,6 +319,33 @@ def test_an_optimizer_keeps_the_parameters_that_it_was_given():
     assert [late.module for late in facts.late_moves] == ["net"]
 
 
+BRANCHES = """
+    net = nn.Linear(3, 3)
+    if resume:
+        optimizer = torch.optim.SGD(net.parameters(), lr=1)
+    {other}:
+        net.cuda()
+"""
+
+
+@pytest.mark.parametrize(("other", "late"), [("else", []), ("if fast", ["net"])])
+def test_a_move_of_another_branch_comes_after_no_optimizer_of_this_one(other, late):
+    assert [each.module for each in given(BRANCHES.format(other=other)).late_moves] == late
+
+
+@pytest.mark.parametrize("loop", ["for step in range(3)", "while step()"])
+def test_each_turn_of_a_loop_may_take_another_branch(loop):
+    code = f"""
+    net = nn.Linear(3, 3)
+    {loop}:
+        if resume:
+            optimizer = torch.optim.SGD(net.parameters(), lr=1)
+        else:
+            net.cuda()
+    """
+    assert [each.module for each in given(code).late_moves] == ["net"]
+
+
 @pytest.mark.parametrize(
     ("fill", "names"),
     [

@@ -168,3 +168,25 @@ def test_what_an_object_keeps_is_moved_in_place_on_each_of_its_ways(otherwise, f
             return F.nll_loss(self.model(self.data.x.cuda()), self.data.y)
     """
     assert len(met(code)) == found
+
+
+NETS = """
+    def there(device, {parameter}):
+        for net in nets:
+            {line}
+
+    first, second = nn.Linear(3, 3), nn.Linear(3, 3)
+    there(torch.device("cuda"), {given})
+    second(torch.rand(3, 3).cuda())
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "left"), [("net.to(device)", False), ("net = net.to(device)", False), ("use(3)", True)]
+)
+@pytest.mark.parametrize(
+    ("parameter", "given"), [("*nets", "first, second"), ("nets", "[first, second]")]
+)
+def test_by_a_function_that_goes_through_all_that_it_is_given(parameter, given, line, left):
+    code = NETS.format(parameter=parameter, line=line, given=given)
+    assert bool(met(code)) is left

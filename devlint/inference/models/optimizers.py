@@ -23,6 +23,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import REFUSED, Unit
 from devlint.inference.program.values import ClassValue, Instance
+from devlint.inference.syntax.control_dependence import are_alternatives, walk
 from devlint.inference.syntax.text import called_name, dotted, every, parts
 
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
@@ -196,9 +197,18 @@ def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
             continue
         if any(late.move.node is node for late in frame.unit.facts.late_moves):
             continue
+        if _is_built_instead(frame, held.node, node):
+            continue
         frame.unit.facts.late_moves.append(
             LateMove(frame.site(held.node), frame.site(node), path, held.loaded)
         )
+
+
+def _is_built_instead(frame: Frame, built: cst.Call, move: cst.Call) -> bool:
+    """The optimizer is built in another branch than the one that moves the module."""
+    body = frame.unit.tree if frame.function is None else frame.function.node.body
+    around = {node: branches for node, branches in walk(body) if node is built or node is move}
+    return are_alternatives(around.get(built, ()), around.get(move, ()))
 
 
 def target_of_move(frame: Frame, node: cst.Call, arguments: Arguments) -> Placement:

@@ -109,7 +109,12 @@ class Binding:
                 self.parts_left[variable] = Tensor(place, origin, 0)
 
     def _note_moved(self, actual: Value) -> None:
-        """The callee puts it somewhere, and so does who hands in what it was handed."""
+        """The callee puts it somewhere, and so does who hands in what it was handed. Of `*args` it
+        may be any."""
+        if type(actual) is Sequence:
+            for item in actual.items if actual.items is not None else (actual.any(),):
+                self._note_moved(item)
+            return
         if type(actual) is Instance and actual.module:
             self.frame.state.env[actual] = Placed(None, None)
         for each in alternatives(actual):
@@ -170,7 +175,9 @@ def _holds_several(value: Value) -> bool:
 
 
 def _moves_parameter(value: Value) -> bool:
-    """A function puts somewhere what it was handed, or hands it to what may."""
+    """A function puts somewhere what it was handed, or hands it to what may; or what `*args` has."""
+    if type(value) is Sequence and value.items is None:
+        value = value.any()
     return any(
         type(v) is Tensor
         and v.evidence is not None

@@ -75,6 +75,17 @@ def is_passed(around: Branches, then: Branches) -> bool:
     return True
 
 
+def are_alternatives(around: Branches, other: Branches) -> bool:
+    """They are in two branches of one condition, which no loop around it comes to again: what runs
+    the one does not run the other."""
+    for mine, others in zip(around, other, strict=False):
+        if mine[0] is not others[0] or type(mine[0]) in _LOOPS:
+            return False
+        if mine != others:
+            return True
+    return False
+
+
 def unconditional(body: cst.CSTNode) -> frozenset[cst.CSTNode]:
     """Its nodes that whoever runs it comes to: there is no condition around them, and no way out
     before them (`if x is None: return`)."""

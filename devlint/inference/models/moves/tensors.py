@@ -70,6 +70,8 @@ def move_of_tensor(
     step.when = both(step.when, condition_of_target(frame, arguments, place))
     evidence = tensor.evidence
     if evidence is not None and (evidence.effects.foreign or not evidence.is_tensor):
+        if evidence.taken_from is not None:  # each of the modules that a caller hands in
+            evidence.taken_from.effects.handed = True
         module_node = itself(subject_node)
         if discarded or module_node is not subject_node or is_set_alone(frame, node):
             # In place if it is a module, lost if it is a tensor: most callers mean a module.
