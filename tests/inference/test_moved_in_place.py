@@ -1,7 +1,7 @@
 """A module of any class that a statement moves is moved in place, and stays where it is."""
 
 import pytest
-from given import met
+from given import met, revealed
 
 MOVES = [
     "{0}.to(device)",
@@ -190,3 +190,56 @@ NETS = """
 def test_by_a_function_that_goes_through_all_that_it_is_given(parameter, given, line, left):
     code = NETS.format(parameter=parameter, line=line, given=given)
     assert bool(met(code)) is left
+
+
+LEFT_IN_A_LIST = """
+    def build(n):
+        nets = []
+        for _ in range(n):
+            net = nn.Linear(3, 3)
+            {move}
+            nets.append(net)
+        return nets
+
+    reveal(build(3)[0])
+"""
+
+
+@pytest.mark.parametrize(
+    ("move", "device"),
+    [
+        ("net.cuda()", "cuda"),
+        ("net = net.cuda()", "cuda"),
+        ("net = nn.DataParallel(net).cuda()", "cuda"),
+        ("net.eval()", "cpu"),
+    ],
+)
+def test_what_a_function_returns_in_a_list_is_where_it_was_moved(move, device):
+    assert revealed(LEFT_IN_A_LIST.format(move=move)) == [device]
+
+
+SET_UP = """
+    class Model(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.net = nn.Linear(3, 3)
+
+        def set_up(self):
+            {line}
+
+    model = Model()
+    model.set_up()
+    reveal(model.net)
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "device"),
+    [
+        ("self.net.cuda()", "?"),
+        ("self.net = nn.Linear(3, 3).cuda()", "?"),
+        ("self.net = nn.Linear(3, 3)", "cpu"),
+    ],
+)
+def test_a_method_that_moves_a_part_leaves_the_module_in_two_places(line, device):
+    assert revealed(SET_UP.format(line=line)) == [device]

@@ -46,6 +46,7 @@ from devlint.inference.interpreter.submodules import (
     registers_by_name,
 )
 from devlint.inference.models.module_places import baked, others_move, replaced, stateful
+from devlint.inference.models.moves.objects import note_moved_part
 from devlint.inference.models.registration import as_submodule, registered_tensor
 from devlint.inference.program import attribute_conditions
 from devlint.inference.program.attribute_notes import AttributeNote, Written
@@ -244,6 +245,8 @@ def _kept_value(
     if type(value) is Instance and value.module:
         info.registered.setdefault(name, "module")
         note_place(info, value)
+        if not frame.constructing and value.place not in (None, CPU, info.variable):
+            note_moved_part(frame)
         if stateful(frame, value):
             info.note_part(name, value.place)
             lineage = value.info.lineage() if value.info is not None else ()

@@ -194,6 +194,12 @@ def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
         items = [baked(frame, v, depth - 1) for v in value.items]
         if any(a is not b for a, b in zip(items, value.items, strict=True)):
             return Sequence(items, None, value.kind, value.node, value.names)
+    elif depth and type(value) is Sequence and value.element is not None:
+        any_of_it = baked(frame, value.element, depth)
+        if any_of_it is not value.element:
+            left = Sequence(None, any_of_it, value.kind, value.node, value.names)
+            left.mixed = value.mixed
+            return left
     if depth and type(value) is Mapping:
         entries = {k: baked(frame, v, depth - 1) for k, v in value.entries.items()}
         element = None if value.element is None else baked(frame, value.element, depth - 1)

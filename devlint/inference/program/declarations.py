@@ -47,7 +47,7 @@ class Function:
     running: bool = False
     name: str = "<lambda>"
     registers: tuple[str, str] | None = None  # `register_buffer`, by the name in this parameter
-    moves_object: bool = False  # it moves the module that it is a method of, on some way at least
+    moves_object: bool = False  # on some way it moves its module, or a part of that
     callers: list[CallSite] = field(default_factory=list)  # in its own file
     parameters: list[Parameter] = field(default_factory=list)  # once it is being inferred
     signature: Signature | None = None  # its contracts, once they were read

@@ -175,7 +175,7 @@ def _holds_several(value: Value) -> bool:
 
 
 def _moves_parameter(value: Value) -> bool:
-    """A function puts somewhere what it was handed, or hands it to what may; or what `*args` has."""
+    """A function puts somewhere what it was handed, in `*args` perhaps, or hands it to what may."""
     if type(value) is Sequence and value.items is None:
         value = value.any()
     return any(

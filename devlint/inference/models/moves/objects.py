@@ -17,7 +17,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.attribute_moves import attributes_set_after
-from devlint.inference.syntax.text import receiver_of
+from devlint.inference.syntax.text import dotted, receiver_of
 
 
 def move_of_object(
@@ -41,6 +41,20 @@ def move_of_object(
     return held.with_place(target, step, drop=DEFAULT | LOADED | INDIRECT | KEPT)
 
 
+# Methods of which the caller says that they move: where the parts are, it says as well.
+_MOVERS = ("to", "cuda", "cpu", "__init__")
+
+
+def note_moved_part(frame: Frame) -> None:
+    """A method moves a part of its module: from then on that is in two places.
+
+    def set_up(self): self.net.cuda()
+    """
+    info, function = frame.info, frame.function
+    if info is not None and info.is_module and function is not None:
+        function.moves_object |= function.name not in _MOVERS
+
+
 def move_of_module(
     frame: Frame, node: cst.Call, module: Instance, name: str, arguments: Arguments
 ) -> Value:
@@ -61,6 +75,8 @@ def move_of_module(
         if isinstance(body, cst.BaseSuite) and not frame.control.conditional:
             later = attributes_set_after(body.body, node)
             frame.info.moved_whole = target, frozenset(later)
+    elif dotted(receiver_of(node)).startswith("self."):
+        note_moved_part(frame)
     wrapped = module.parent if module.library == "Parallel" else None
     when = condition_of_target(frame, arguments, target)
     if wrapped is not None:
