@@ -331,3 +331,18 @@ def test_an_object_that_has_a_device_loads_what_should_be_there(device, found):
                 self.rows = torch.load(folder + "/rows.bin")
     """
     assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("put", "found"),
+    [("options['map_location'] = 'cpu'", []), ("options['weights_only'] = True", [True])],
+)
+def test_the_place_may_come_with_other_options(put, found):
+    code = f"""
+        def restored(net, path, on_host):
+            options = {{}}
+            if on_host:
+                {put}
+            net.load_state_dict(torch.load(path, **options))
+    """
+    assert brings_weights(code) == found

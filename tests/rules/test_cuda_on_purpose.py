@@ -104,6 +104,10 @@ class Net(nn.Module):
             "take the device as a parameter, of the constructor or of the function",
         ),
         (
+            CHOOSER.replace("x.cuda()", "x").replace("(nn.Module)", ""),
+            "take the device as a parameter, of the constructor or of the function",
+        ),
+        (
             CHOOSER.replace('self.device = "cuda:0"', "pass"),
             "go by the device that is at hand: `self.device`",
         ),

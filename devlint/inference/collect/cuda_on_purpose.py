@@ -186,7 +186,7 @@ def device_at_hand(unit: Unit, note: MentionNote) -> str:
         if function.info is not None and function.info.is_module:
             return _of_module(function, note)
         device = device_of_input(function)
-        if device:
+        if device and not (device == "self.device" and _is_chosen_here(function, note)):
             return device
     options = found("device-option-read", unit.source.text)
     is_option = holds("open-device-option", unit.source.text)
@@ -205,6 +205,11 @@ def _of_module(function: Function, note: MentionNote) -> str:
         return "" if _is_assigned(info, "device", note) else "self.device"
     inherits = any(base != "torch.nn.Module" for base in info.library_bases)
     return "next(self.parameters()).device" if inherits or _has_parameters(info) else ""
+
+
+def _is_chosen_here(function: Function, note: MentionNote) -> bool:
+    """`self.device`, of which the mention is the value."""
+    return function.info is not None and _is_assigned(function.info, "device", note)
 
 
 def _is_assigned(info: ClassInfo, attribute: str, note: MentionNote) -> bool:

@@ -138,7 +138,8 @@ def _of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) -
     if name == "torch.device":
         named_cards.of_torch_device(frame, node, arguments)
     elif name in ("torch.load", "torch.jit.load"):
-        if arguments.get(1, "map_location") is None and not arguments.open:
+        is_told = arguments.get(1, "map_location") is not None or arguments.open
+        if not (is_told or loads.may_be_told(frame, node)):
             note(frame, node, "load").mapped = "mmap" in arguments.keywords
         else:
             loads.of_mapped(frame, arguments.node(1, "map_location"))

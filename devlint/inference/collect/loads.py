@@ -93,6 +93,14 @@ def of_mapped(frame: Frame, place: cst.CSTNode | None) -> None:
 _PLACE = "map_location"
 
 
+def may_be_told(frame: Frame, load: cst.Call) -> bool:
+    """`torch.load(path, **options)`, into which the code puts a `map_location` on some way."""
+    if not any(each.star == "**" for each in load.args):
+        return False
+    around = frame.unit if frame.function is None else frame.function
+    return around.contains(_PLACE)
+
+
 def takes_place(function: Function) -> bool:
     return any(parameter.name == _PLACE for parameter in function.parameters)
 
