@@ -11,6 +11,7 @@ from pathlib import Path
 
 from devlint.inference.conventions import is_rebound
 from devlint.project.attributes import Attributes
+from devlint.project.cuda_builds import compiles_for_cuda
 from devlint.project.programs import offers_host, without_comments
 from devlint.project.reachability import Reaching
 from devlint.project.uses import RUN, TEST, lines_with, texts_of
@@ -230,6 +231,11 @@ class Mentions:
             any(each in text for each in literals) and sets_option(text, option)
             for text in self._outside_tests.values()
         )
+
+    def compiling(self) -> list[Path]:
+        """The files that compile kernels of CUDA's when they are imported. Where there is too much
+        to look through, none does."""
+        return [file for file, text in self._outside_tests.items() if compiles_for_cuda(text)]
 
     @cached_property
     def data_is_moved(self) -> bool:

@@ -34,7 +34,7 @@ class Survey:
 
     @cached_property
     def cuda_builds(self) -> CudaBuilds:
-        return CudaBuilds(self._modules)
+        return CudaBuilds(self._modules, self.mentions.compiling())
 
     @cached_property
     def programs(self) -> Programs:

@@ -102,3 +102,32 @@ def test_an_extension_inside_of_the_package(tmp_path: Path):
 def test_a_setup_below_the_root(tmp_path: Path):
     built = project(tmp_path, setup="", kernels__setup=SETUP, ops="import fast_kernels")
     assert needs_cuda(built, "ops.py")
+
+
+LOADS = "from torch.utils.cpp_extension import load\n"
+COMPILED = (
+    LOADS
+    + """here = os.path.dirname(__file__)
+fused = load(
+    "fused",
+    sources=[os.path.join(here, "fused.cpp"), os.path.join(here, "fused_kernel.cu")],
+)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "needs"),
+    [
+        (COMPILED, True),
+        (LOADS + "fused = load(name='fused', sources=['fused.cu'])", True),
+        (LOADS + "fused = load(name='fused', sources=['fused.cpp'])", False),
+        (LOADS + "def fused():\n    return load(name='fused', sources=['fused.cu'])", False),
+        (LOADS + "if torch.cuda.is_available():\n    f = load(sources=['fused.cu'])", False),
+        ("from files import load\nfused = load('fused.cu')", False),
+    ],
+)
+def test_a_file_that_compiles_kernels_when_it_is_imported(tmp_path: Path, text: str, needs: bool):
+    found = project(tmp_path, setup="", ops=text, net="import ops")
+    assert needs_cuda(found, "net.py") is needs
+    assert needs_cuda(found, "ops.py") is needs
