@@ -47,3 +47,21 @@ def test_a_look_at_the_shape_is_a_trial(lines: tuple[str, ...]) -> None:
 )
 def test_what_is_used_or_was_moved_is_none(lines: tuple[str, ...]) -> None:
     assert confidences(*lines) == ["likely"]
+
+
+@pytest.mark.parametrize(
+    ("lines", "is_one"),
+    [
+        (("return self.proj(torch.rand(1, 8)).view(1, -1).size(1)",), True),
+        (("out = self.proj(torch.rand(1, 8))", "return int(np.prod(out.size()))"), True),
+        (("width = self.proj(torch.rand(1, 8)).shape[-1]", "return 2 * width, 3"), False),
+        (("width = self.proj(torch.rand(1, 8)).shape[-1]", "return 2 * width"), True),
+        (("return self.proj(torch.rand(1, 8))",), False),
+        (("out = self.proj(torch.rand(1, 8))", "self.out = out", "return out.size(1)"), False),
+        (("self.cuda()", "return self.proj(torch.rand(1, 8)).size(1)"), False),
+    ],
+)
+def test_a_method_that_returns_sizes_of_what_parts_give_is_one(
+    lines: tuple[str, ...], is_one: bool
+) -> None:
+    assert (confidences(*lines) == ["possible"]) is is_one

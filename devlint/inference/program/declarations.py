@@ -114,8 +114,7 @@ class Function:
     @cached_property
     def is_trial(self) -> bool:
         """The method looks at nothing but the shape of what its own module gives."""
-        calls_itself = self.contains("self(") or self.contains("self.forward(")
-        return calls_itself and is_trial(self.node)
+        return self.info is not None and self.info.is_module and is_trial(self.node)
 
     @cached_property
     def key(self) -> str:
