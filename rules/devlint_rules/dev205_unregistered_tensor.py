@@ -358,9 +358,11 @@ After `Module.to` the guard looks for tensors in plain attributes that stayed wh
     limits="""\
 An overridden `_apply` or `to` that may move it, or a `.to(x.device)` at the use, excuses the
 attribute, and so does a helper that makes it on the accelerator behind a switch (`if USE_CUDA:`),
-which moves the modules, too. A `to` that leaves the attribute alone does not. One that begins
-empty, and whose length the class asks for before it uses what it put there since, is a placeholder.
-What nothing in sight brings together with an input or with a part of the module, host data that is
-kept on purpose perhaps, is a `possible` warning, unless it is fixed to a card; so is what is put on
-the object's own device (`.to(self.device)`) and read beside values of which no more is known.""",
+which moves the modules, too. A `to` that leaves the attribute alone does not. What each call
+assigns before it reads it is no state of the module (where it meets what is elsewhere DEV102 says
+so). One that begins empty, and whose length the class asks for before it uses what it put there
+since, is a placeholder. What nothing in sight brings together with an input or with a part of the
+module, host data that is kept on purpose perhaps, is a `possible` warning, unless it is fixed to a
+card; so is what is put on the object's own device (`.to(self.device)`) and read beside values of
+which no more is known.""",
 )
