@@ -346,3 +346,20 @@ def test_the_place_may_come_with_other_options(put, found):
             net.load_state_dict(torch.load(path, **options))
     """
     assert brings_weights(code) == found
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("torch.set_rng_state(states[1])", False),
+        ("torch.cuda.set_rng_state_all(states)", False),
+        ("net.load_state_dict(states)", True),
+    ],
+)
+def test_states_of_random_numbers_are_on_the_host(use, found):
+    code = f"""
+        def resume(net, folder):
+            states = torch.load(os.path.join(folder, "model_states.pt"))
+            {use}
+    """
+    assert brings_weights(code) == [found]

@@ -41,9 +41,11 @@ def holds_weights(unit: Unit, note: MentionNote) -> bool:
         return False  # whoever says where for other files knows why not for this one
     if _host_has_its_own(unit, node, function) or _is_saved_before(unit, node, function):
         return False
+    scope = scope_of(unit, function)
+    if scope.is_random_state(node):
+        return False  # on the host, whatever it is of
     if function is None and unit.kept(Mentions).loads_state and not holds("data-file", note.text):
         return True
-    scope = scope_of(unit, function)
     if scope.has_written(node):
         return False
     if node in unit.kept(Mentions).weights or scope.is_state(node):

@@ -29,9 +29,10 @@ from devlint.inference.conventions import holds
 from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
-from devlint.inference.syntax.text import code, dotted, every, owner_of
+from devlint.inference.syntax.text import called_name, code, dotted, every, owner_of
 from devlint.records import dataclass
 
+_OF_RANDOM_STATES = ("set_rng_state", "set_rng_state_all")
 _OF_HOST = ("np", "numpy", "plt", "ax", "axes")
 
 
@@ -214,6 +215,21 @@ class Scope:
             if value is not None:
                 found.setdefault(beginning(value), []).append(name)
         return found
+
+    def is_random_state(self, load: cst.CSTNode) -> bool:
+        """A generator of random numbers gets it, or a part of it: such a state is on the host."""
+        given, names = self._random_states
+        return load in given or not names.isdisjoint(self.names_of(load))
+
+    @cached_property
+    def _random_states(self) -> tuple[set[cst.CSTNode], set[str]]:
+        """What generators of random numbers get: the nodes, and the names."""
+        calls = (step.node for step in self.steps if isinstance(step.node, cst.Call))
+        setting = (call for call in calls if called_name(call) in _OF_RANDOM_STATES)
+        given = [each.value for call in setting for each in call.args]
+        return {beginning(each) for each in given}, {dotted(owner_of(each)) for each in given} - {
+            ""
+        }
 
     def is_state(self, load: cst.CSTNode) -> bool:
         """`load_state_dict` gets it, or a part of it, under a name."""
