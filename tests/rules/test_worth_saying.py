@@ -185,6 +185,28 @@ def test_a_legacy_type_of_cuda_is_a_matter_of_style_in_code_for_cuda(tmp_path):
     assert [said[:6] for said in shown(tmp_path, LEGACY)] == ["DEV503"]
 
 
+LOADED = """
+import fast_kernels
+
+{first}
+
+
+def resume(net, path):
+    net.load_state_dict(torch.load(path))
+    return net
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "rules"),
+    [("import os", []), ("torch.distributed.init_process_group('nccl')", ["DEV502"])],
+)
+def test_a_load_in_code_for_cuda_matters_in_each_of_several_processes(tmp_path, first, rules):
+    built = 'setup(ext_modules=[CUDAExtension(name="fast_kernels", sources=["a.cu"])])\n'
+    (tmp_path / "setup.py").write_text(built)
+    assert [said[:6] for said in shown(tmp_path, LOADED.format(first=first))] == rules
+
+
 SCORE = """\
 class Loss(nn.Module):
     def forward(self, rows: torch.Tensor, mask: torch.Tensor):

@@ -33,7 +33,8 @@ def reason(unit: Unit, note: MentionNote) -> str:
         return "what loads it demands CUDA anyway"
     if note.kind == "load" and importer is not None and importer.saves_from_host():
         return "the project brings all that it saves to the host first"
-    if importer is not None and importer.needs_cuda(unit.source.path):
+    in_ranks = note.kind == "load" and holds("group-joining-text", text)  # all on the card saved
+    if importer is not None and not in_ranks and importer.needs_cuda(unit.source.path):
         return _BUILT
     if holds("cuda-library-text", text):
         return "it imports a library of kernels that are made for CUDA"
