@@ -197,7 +197,7 @@ def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
             continue
         if any(late.move.node is node for late in frame.unit.facts.late_moves):
             continue
-        if _is_built_instead(frame, held.node, node):
+        if frame.control.conditional and _is_built_instead(frame, held.node, node):
             continue
         frame.unit.facts.late_moves.append(
             LateMove(frame.site(held.node), frame.site(node), path, held.loaded)
