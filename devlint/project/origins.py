@@ -145,7 +145,7 @@ class Origins:
     def __init__(self, texts: Mapping[Path, bytes]) -> None:
         self._texts = texts
         self._found: dict[tuple[bytes, Path], list[Path]] = {}
-        self._handed_on: dict[tuple[tuple[Path, ...], bytes], Meaning] = {}
+        self._resolved: dict[tuple[tuple[Path, ...], bytes], Meaning] = {}
         self._by_stem: defaultdict[bytes, list[Path]] = defaultdict(list)
         for file in texts:
             if file.suffix == ".py":
@@ -164,7 +164,7 @@ class Origins:
         if user.suffix != ".py" or _is_quoted(text, at):
             return ANYTHING
         if not _is_attribute(text, at):
-            return self._led(self._sources(user, name), name)._replace(bare=True)
+            return self._resolve(self._sources(user, name), name)._replace(bare=True)
         owner = _owner(text, at)
         if not owner:  # `super().step`, `modules[0].step`
             return ANYTHING
@@ -184,7 +184,7 @@ class Origins:
         within = [bound.original, *path] if bound.original else path
         found = self._files(_joined(bound.module, within), user)
         if found:
-            return self._led(found, name)
+            return self._resolve(found, name)
         return Meaning(anything=bool(self._files(bound.module, user)))  # an object of such a module
 
     def _sources(self, user: Path, name: bytes) -> list[Path]:
@@ -194,15 +194,15 @@ class Origins:
         modules = (*(each.module for each in named), *imports.stars)
         return [file for module in modules for file in self._files(module, user)]
 
-    def _led(self, modules: list[Path], name: bytes) -> Meaning:
+    def _resolve(self, modules: list[Path], name: bytes) -> Meaning:
         """What one of these modules may have under a name."""
         key = tuple(modules), name
-        known = self._handed_on.get(key)
+        known = self._resolved.get(key)
         if known is None:
-            known = self._handed_on[key] = self._lead(modules, name)
+            known = self._resolved[key] = self._follow(modules, name)
         return known
 
-    def _lead(self, modules: list[Path], name: bytes) -> Meaning:
+    def _follow(self, modules: list[Path], name: bytes) -> Meaning:
         waiting = list(dict.fromkeys(modules))
         for module in waiting:  # grows on the way
             if len(waiting) > MOST:
@@ -220,10 +220,10 @@ class Origins:
         key = module, user.parent
         known = self._found.get(key)
         if known is None:
-            known = self._found[key] = self._looked_for(module, user)
+            known = self._found[key] = self._find(module, user)
         return known
 
-    def _looked_for(self, module: bytes, user: Path) -> list[Path]:
+    def _find(self, module: bytes, user: Path) -> list[Path]:
         parts = module.lstrip(b".")
         names = parts.decode().split(".") if parts else []
         ups = len(module) - len(parts)

@@ -227,9 +227,8 @@ class Scope:
         calls = (step.node for step in self.steps if isinstance(step.node, cst.Call))
         setting = (call for call in calls if called_name(call) in _OF_RANDOM_STATES)
         given = [each.value for call in setting for each in call.args]
-        return {beginning(each) for each in given}, {dotted(owner_of(each)) for each in given} - {
-            ""
-        }
+        names = {dotted(owner_of(each)) for each in given}
+        return {beginning(each) for each in given}, names - {""}
 
     def is_state(self, load: cst.CSTNode) -> bool:
         """`load_state_dict` gets it, or a part of it, under a name."""

@@ -195,7 +195,7 @@ def baked(frame: Frame, value: Value, depth: int = 3) -> Value:
         if any(a is not b for a, b in zip(items, value.items, strict=True)):
             return Sequence(items, None, value.kind, value.node, value.names)
     elif depth and type(value) is Sequence and value.element is not None:
-        any_of_it = baked(frame, value.element, depth)
+        any_of_it = baked(frame, value.element, depth - 1)
         if any_of_it is not value.element:
             left = Sequence(None, any_of_it, value.kind, value.node, value.names)
             left.mixed = value.mixed

@@ -294,12 +294,9 @@ def _result(frame: Frame) -> Value:
 def _left_to_callers(frame: Frame, inputs: dict[str, Variable]) -> Iterator[Pending]:
     """The operands that callers may put apart."""
     for pending in frame.kept(Meetings).pendings.values():
-        left, right = pending.left, pending.right
-        if not may_meet(pending):
-            continue
-        if current_device.goes_with(frame, left, right, inputs):
-            continue
-        if not current_device.goes_with(frame, right, left, inputs):
+        sides = pending.left, pending.right
+        together = (current_device.goes_with(frame, *s, inputs) for s in (sides, sides[::-1]))
+        if may_meet(pending) and not any(together):
             yield pending
 
 

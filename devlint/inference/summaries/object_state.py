@@ -17,6 +17,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, is_untold, join, union
 from devlint.inference.models import objects
+from devlint.inference.models.moves.objects import MOVERS
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Parameter, Summary
@@ -25,8 +26,6 @@ from devlint.inference.program.values import Instance, Placed
 from devlint.inference.summaries.arguments import Binding
 from devlint.inference.summaries.callee_values import substitute
 from devlint.inference.syntax.text import dotted
-
-_MOVES = ("to", "cuda", "cpu", "__init__")  # the caller says where, or the class does
 
 
 def left_by(frame: Frame) -> dict[str, Value]:
@@ -47,7 +46,7 @@ def left_by(frame: Frame) -> dict[str, Value]:
 def leave(frame: Frame, function: Function, summary: Summary, binding: Binding) -> None:
     """A method of an object was called: where the object is, and what its attributes hold now."""
     holder = binding.holder
-    if function.moves_object and function.name not in _MOVES:
+    if function.moves_object and function.name not in MOVERS:
         if holder is None and frame.function is not None:
             frame.function.moves_object = True
         elif holder is not None and holder.module:

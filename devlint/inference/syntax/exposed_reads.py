@@ -10,6 +10,7 @@ What has no exposed read is no state of the object: each call makes it anew.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
 
 import libcst as cst
 
@@ -42,6 +43,10 @@ class _Effect(NamedTuple):
         return _Effect(
             self.reads or other.reads, self.assigns and other.assigns, self.passes or other.passes
         )
+
+
+def _in_turn(effects: Iterable[_Effect]) -> _Effect:
+    return reduce(_Effect.then, effects, _NOTHING)
 
 
 _NOTHING = _Effect()
@@ -157,20 +162,17 @@ class _Scan:
             test = self._expression(node.test)
             return test.then(self._suite(node.body).instead_of(_NOTHING))
         if isinstance(node, cst.With):
-            effect = _NOTHING
-            for item in node.items:
-                effect = effect.then(self._expression(item.item))
-            return effect.then(self._suite(node.body))
+            managers = _in_turn(self._expression(item.item) for item in node.items)
+            return managers.then(self._suite(node.body))
         if isinstance(node, (cst.Try, cst.TryStar)):
             return self._try(node)
         if isinstance(node, cst.Assign):
-            effect = self._expression(node.value)
-            for target in node.targets:
-                effect = effect.then(self._target(target.target))
-            return effect
-        if isinstance(node, cst.AnnAssign):
-            effect = _NOTHING if node.value is None else self._expression(node.value)
-            return effect if node.value is None else effect.then(self._target(node.target))
+            targets = _in_turn(self._target(target.target) for target in node.targets)
+            return self._expression(node.value).then(targets)
+        if isinstance(node, cst.AnnAssign) and node.value is None:
+            return _NOTHING
+        if isinstance(node, cst.AnnAssign) and node.value is not None:
+            return self._expression(node.value).then(self._target(node.target))
         return self._expression(node)
 
     def _try(self, node: cst.Try | cst.TryStar) -> _Effect:
@@ -184,10 +186,7 @@ class _Scan:
         if dotted(node) == self._path:
             return _ASSIGNS
         if isinstance(node, (cst.Tuple, cst.List)):
-            effect = _NOTHING
-            for element in node.elements:
-                effect = effect.then(self._target(element.value))
-            return effect
+            return _in_turn(self._target(element.value) for element in node.elements)
         return self._expression(node)
 
     def _expression(self, node: cst.CSTNode) -> _Effect:
@@ -199,9 +198,7 @@ class _Scan:
             name = path.removeprefix("self.")
             if name != path and name in self._methods:
                 return self.method(name)
-        effect = _NOTHING
-        for part in in_order(node):
-            effect = effect.then(self._expression(part))
+        effect = _in_turn(map(self._expression, in_order(node)))
         if isinstance(node, (cst.BooleanOperation, cst.IfExp, cst.Lambda, cst.FunctionDef)):
             return effect._replace(assigns=False)
         return effect

@@ -42,7 +42,7 @@ def move_of_object(
 
 
 # Methods of which the caller says that they move: where the parts are, it says as well.
-_MOVERS = ("to", "cuda", "cpu", "__init__")
+MOVERS = ("to", "cuda", "cpu", "__init__")
 
 
 def note_moved_part(frame: Frame) -> None:
@@ -52,7 +52,7 @@ def note_moved_part(frame: Frame) -> None:
     """
     info, function = frame.info, frame.function
     if info is not None and info.is_module and function is not None:
-        function.moves_object |= function.name not in _MOVERS
+        function.moves_object |= function.name not in MOVERS
 
 
 def move_of_module(
