@@ -433,3 +433,19 @@ def test_advice_where_an_accelerator_is_there_asks_for_none(test, found):
 @pytest.mark.parametrize("card", ["torch.device(0)", 'torch.device("cuda:0")'])
 def test_a_number_is_that_of_a_card(card):
     assert guarded(f"HOME = {card}") == [False]
+
+
+@pytest.mark.parametrize("flag", ["wanted and torch.cuda.is_available()", "wanted"])
+def test_a_flag_that_a_base_class_has_set_asks(flag):
+    code = f"""
+        class Base:
+            def __init__(self, wanted):
+                self.pins = {flag}
+
+        class Copies(Base):
+            def run(self, x):
+                if self.pins:
+                    return torch.cuda.current_device()
+    """
+    backend = [m.guarded for m in given(code).mentions if m.kind == "backend"]
+    assert backend == ["is_available" in flag]

@@ -123,6 +123,7 @@ def test_an_or_binds_closer_than_a_choice(choice, found):
         ("y.to(x.get_device()) if x.is_cuda else y", []),
         ("y.to(x.device)", []),
         ('y.to(torch.zeros(1, device="cuda").get_device())', []),
+        ("y.to(x.cuda(card).get_device())", []),  # whichever card that is
         ("y.to(self.get_device())", []),
     ],
 )

@@ -363,3 +363,24 @@ def test_states_of_random_numbers_are_on_the_host(use, found):
             {use}
     """
     assert brings_weights(code) == [found]
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("torch.from_numpy(torch.load(path))", False),
+        ("torch.from_numpy(torch.load(path)[0])", False),
+        ("torch.stack(torch.load(path))", True),
+    ],
+)
+def test_what_is_taken_for_an_array_is_no_tensor(use, found):
+    code = f"""
+    class Trainer:
+        def __init__(self, net, device):
+            self.net = net.to(device)
+            self.device = device
+
+        def reload(self, path):
+            self.net.weight.data.copy_({use})
+    """
+    assert brings_weights(code) == [found]

@@ -1677,3 +1677,29 @@ def test_a_class_method_that_makes_a_module_of_a_tensor_puts_it_where_that_is(ta
     """
     assert revealed(code) == [device]
     assert not plain_attributes(given(code))
+
+
+@pytest.mark.parametrize(
+    ("part", "found"),
+    [
+        ('self.register_parameter(f"w{i}", nn.Parameter(torch.ones(3, device=device)))', 0),
+        ('self.register_buffer(f"w{i}", torch.ones(3, device=device))', 0),
+        ('self.add_module(f"w{i}", nn.Linear(3, 3, device="cuda"))', 0),
+        ('self.register_parameter(f"w{i}", nn.Parameter(torch.ones(3)))', 1),
+        ('self.add_module(f"w{i}", nn.Linear(3, 3))', 1),
+    ],
+)
+def test_parts_say_where_a_new_module_is_whatever_their_names(part, found):
+    code = f"""
+    class Grouped(nn.Module):
+        def __init__(self, device="cuda"):
+            super().__init__()
+            for i in range(3):
+                {part}
+
+        def forward(self, x):
+            return x
+
+    nn.Sequential(Grouped(), nn.ReLU())(torch.ones(3, device="cuda"))
+    """
+    assert len(met(code)) == found

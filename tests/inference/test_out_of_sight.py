@@ -47,6 +47,9 @@ def test_callees_that_take_anything_side_by_side(call):
     [
         (("return z",), "possible"),  # an output, perhaps one that nobody computes with
         (("return z, h.new_zeros(3)",), "likely"),  # others are made where the inputs are
+        (("return z, h",), "likely"),  # who uses one uses the other
+        (('return {"mask": z, "hidden": h}',), "likely"),
+        (("return z, h.shape",), "possible"),
         (("return torch.logical_or(z, torch.ones(3).to(target()))",), "likely"),
     ],
 )
@@ -402,3 +405,42 @@ def test_what_does_something_with_a_module_gives_an_array_perhaps(callee, count)
     """
     reads = [each for each in given(code).host_reads if each.confidence.rank > 0]
     assert len(reads) == count
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    ["rows, columns = x.size()", "rows, columns = x.shape", "(rows, _), columns = x.shape, 3"],
+)
+def test_numbers_unpacked_from_a_shape_are_of_its_tensor(sizes):
+    (found,) = met(f"""
+    def blank(x: torch.Tensor):
+        {sizes}
+        return torch.zeros(rows, columns)
+    """)
+    assert found.startswith("shape: torch.zeros(rows, columns)@cpu shape")
+
+
+def test_a_result_of_many_entries_holds_each_of_them():
+    (found,) = met("""
+    def parts(pose: torch.Tensor, shape=None, face=None, hands=None):
+        face = face if face is not None else torch.zeros(pose.shape[0], 10)
+        return {"shape": shape, "face": face, "hands": hands, "pose": pose}
+    """)
+    assert found.startswith("shape: ") and found.endswith("likely")
+
+
+def test_a_module_in_a_list_that_a_call_out_of_sight_is_given_may_be_anywhere():
+    code = """
+    from somewhere import Bundle
+
+    def build():
+        encode, decode = nn.Linear(3, 3), nn.Linear(3, 3)
+
+        def forward(x):
+            return decode(encode(x))
+
+        return {kept}
+    """
+    assert met(code.format(kept="Bundle([encode, decode], forward)")) == []
+    assert met(code.format(kept='Bundle({"a": encode, "b": decode}, forward)')) == []
+    assert met(code.format(kept="forward")) != []

@@ -38,3 +38,27 @@ def test_a_moved_model_gets_none_of_them(batch, call):
 )
 def test_moved_batches_and_arrays_meet_nothing(batch):
     assert met(ASK.format(batch=batch, call="model(**batch)")) == []
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        "**self.tokenizer(texts, return_tensors='pt')",
+        "self.tokenizer(texts, return_tensors='pt').input_ids",
+        "input_ids=self.tokenizer(texts, return_tensors='pt')['input_ids']",
+    ],
+)
+def test_nobody_put_the_batch_of_a_modules_own_tokenizer_on_the_host_on_purpose(inputs):
+    (found,) = met(f"""
+    from transformers import AutoTokenizer, T5EncoderModel
+
+    class Embedder(nn.Module):
+        def __init__(self, name):
+            super().__init__()
+            self.tokenizer = AutoTokenizer.from_pretrained(name)
+            self.encoder = T5EncoderModel.from_pretrained(name)
+
+        def forward(self, texts):
+            return self.encoder({inputs})
+    """)
+    assert found.startswith("input: ") and found.endswith("certain")

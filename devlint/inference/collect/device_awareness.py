@@ -57,11 +57,12 @@ def _tells(unit: Unit, function: Function | None, name: str, depth: int = _FLAGS
 
 
 def _values(unit: Unit, function: Function | None, name: str) -> Iterator[cst.BaseExpression]:
-    """What a name is bound to in the function, or else in the module; an attribute in the class."""
+    """What a name is bound to in the function, or else in the module; an attribute in the class and
+    those that it inherits from."""
     if name.startswith("self."):
         info = function.info if function is not None else None
-        if info is not None:
-            yield from (value for _, value in info.assigned.get(name[5:], ()))
+        for each in info.lineage() if info is not None else ():
+            yield from (value for _, value in each.assigned.get(name[5:], ()))
         return
     places = [function, None] if function is not None else [None]
     for place in places:

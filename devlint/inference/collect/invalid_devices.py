@@ -14,6 +14,7 @@ from devlint.inference.call_contexts import Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
 from devlint.inference.domain.placement import CPU, CUDA, Device
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
@@ -214,9 +215,10 @@ def asked_for_its_card(node: cst.CSTNode | None) -> cst.BaseExpression | None:
 def _is_index_of_any(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
     """`x.get_device()` of a tensor that may be on the host, where nothing asks."""
     subject = asked_for_its_card(given)
+    asked = None if subject is None else frame.eval(subject)
     return (
-        subject is not None
-        and type(frame.eval(subject)) is Tensor  # not a method of one's own
+        type(asked) is Tensor  # not a method of one's own
+        and not _is_on_some_card(asked)
         and type(value) is DeviceValue
         and type(value.place) is not Device
         and not frame.control.guarded
@@ -224,6 +226,13 @@ def _is_index_of_any(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
         and not frame.unit.kept(Mentions).meant
         and not frame.unit.kept(Mentions).named(frame.function)
     )
+
+
+def _is_on_some_card(tensor: Tensor) -> bool:
+    """`x.cuda(device)` gave it, whichever card that is."""
+    steps = tensor.origin.chain() if tensor.origin is not None else ()
+    move = next((step.node for step in steps if step.kind is StepKind.MOVED), None)
+    return isinstance(move, cst.Call) and called_name(move) == "cuda"
 
 
 def _is_plain_module(value: Instance) -> bool:

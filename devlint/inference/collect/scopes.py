@@ -309,11 +309,12 @@ _MOVES = ("cpu", "to", "cuda", "type", "type_as")
 
 
 def _read_by_host(node: cst.CSTNode) -> Iterator[cst.BaseExpression]:
-    """`x` of `x.numpy()` and of `plt.plot(x)`: a tensor of a card raises there."""
+    """`x` of `x.numpy()`, of `plt.plot(x)` and of `torch.from_numpy(x)`: a tensor of a card raises
+    there."""
     if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if node.func.attr.value == "numpy":
             yield node.func.value
-        elif dotted(node.func.value) in _OF_HOST:
+        elif node.func.attr.value == "from_numpy" or dotted(node.func.value) in _OF_HOST:
             yield from (arg.value for arg in node.args if not arg.star)
 
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.assumptions import Assumption, AssumptionKind
-from devlint.inference.domain.placement import CPU, Variable
-from devlint.inference.domain.tensors import DEFAULT, SCALAR
+from devlint.inference.domain.placement import CPU, Placement, Variable, VariableKind
+from devlint.inference.domain.tensors import DEFAULT, SCALAR, Tensor
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.unification.accelerated_code import code_is_accelerated
 from devlint.inference.models.unification.drafts import is_told, note
@@ -89,8 +89,8 @@ def settled(frame: Frame, event: PlaceSettled) -> None:
 
 def used(frame: Frame, event: TensorReturned) -> None:
     """A tensor is returned. What is computed of a table that was filled from inputs is a result,
-    and not a table that the host has collected."""
-    tensor = event.tensor
+    and not a table that the host has collected; and what is handed back together is for one use."""
+    tensor, beside = event
     unplaced = frame.kept(UnplacedFactories).by_call
     if not unplaced or tensor.origin is None:
         return
@@ -99,6 +99,14 @@ def used(frame: Frame, event: TensorReturned) -> None:
         factory.used = True
         if factory.filled is not None and not factory.filled.is_same(tensor.origin):
             factory.joined = True
+        factory.joined |= any(_lives_with(frame, place, factory.sizes) for place in beside)
+
+
+def _lives_with(frame: Frame, place: Placement, sizes: Tensor) -> bool:
+    """It is where the shape comes from; and a module's inputs are where the module is."""
+    if place == sizes.place:
+        return True
+    return frame.in_module and type(place) is Variable and place.kind is VariableKind.MODULE
 
 
 def filled(frame: Frame, event: ItemWritten) -> None:

@@ -73,6 +73,8 @@ def element_of(frame: Frame, value: Value, node: cst.CSTNode) -> Value:
         return taken(value)
     if type(value) is Loader:
         return value.batch
+    if type(value) is Host and value.whole:
+        return Host(value.sizes)  # `rows, columns = x.shape`
     if type(value) in (Host, Const, Mapping):
         return HOST
     if type(value) is Parameters:

@@ -115,11 +115,9 @@ def modules_in(value: Value, depth: int = 2) -> list[Instance]:
     for alternative in alternatives(value):
         if type(alternative) is Instance and alternative.module:
             found.append(alternative)
-        elif type(alternative) is Sequence and depth:
-            for item in alternative.items or [alternative.any()]:
-                found += modules_in(item, depth - 1)
-        elif type(alternative) is Mapping and depth:
-            found += modules_in(alternative.any(), depth - 1)
+        elif isinstance(alternative, (Sequence, Mapping)) and depth:
+            for child in alternative.children():
+                found += modules_in(child, depth - 1)
     return found
 
 

@@ -21,6 +21,7 @@ from devlint.inference.domain.value import (
     is_untold,
 )
 from devlint.inference.facts import MeetingKind
+from devlint.inference.interpreter.submodules import modules_in
 from devlint.inference.models import elements, gradients, modules
 from devlint.inference.models.collectives import check_collective
 from devlint.inference.models.devices import place_of
@@ -182,14 +183,15 @@ def _may_be_together(handed: Operands) -> bool:
 
 
 def may_move(frame: Frame, name: str, arguments: Arguments) -> None:
-    """A module handed to an unknown callee may come back anywhere."""
+    """A module handed to an unknown callee, alone or in a list, may come back anywhere."""
     if holds("module-keeping-callee", name):
         return
     for value, _ in arguments.all():
+        for module in modules_in(value):
+            if not modules.is_self(frame, module):
+                frame.state.env[module] = Placed(None, None)
         for held in alternatives(value):
-            if type(held) is Instance and held.module and not modules.is_self(frame, held):
-                frame.state.env[held] = Placed(None, None)
-            elif type(held) is Tensor and held.evidence is not None:
+            if type(held) is Tensor and held.evidence is not None:
                 held.evidence.effects.handed = True
 
 

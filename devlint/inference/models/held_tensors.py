@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import libcst as cst
 
-from devlint.inference.domain.containers import Mapping, Sequence
+from devlint.inference.domain.containers import Container
+from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
@@ -18,16 +21,8 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
     """The tensors that a value is or holds."""
     if type(value) is Tensor:
         return [value]
-    if type(value) is Sequence and depth:
-        found = []
-        if value.items is not None:
-            for item in value.items:
-                found += tensors_in(item, depth - 1)
-        elif value.element is not None:
-            found = tensors_in(value.element, depth - 1)
-        return found
-    if type(value) is Mapping and depth:
-        return tensors_in(value.any(), depth - 1)
+    if isinstance(value, Container) and depth:
+        return [tensor for child in value.children() for tensor in tensors_in(child, depth - 1)]
     if type(value) is Instance:
         return [] if value.tensor is None else [value.tensor]
     found = []
@@ -35,6 +30,18 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
         if alternative is not value:
             found += tensors_in(alternative, depth)
     return found
+
+
+def with_companions(value: Value) -> Iterator[tuple[Tensor, frozenset[Placement]]]:
+    """The tensors that a value is or holds, each with the places of what a container holds beside
+    it: `return {"scores": scores, "mask": mask}`."""
+    if not isinstance(value, Container):
+        yield from ((tensor, frozenset()) for tensor in tensors_in(value))
+        return
+    held = [tensors_in(child) for child in value.children()]
+    for entry in held:
+        others = frozenset(t.place for other in held if other is not entry for t in other)
+        yield from ((tensor, others) for tensor in entry)
 
 
 def is_chosen_here(frame: Frame, value: Value) -> bool:

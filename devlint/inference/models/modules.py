@@ -29,7 +29,11 @@ from devlint.inference.models.module_places import parts_left, placed, replaced,
 from devlint.inference.models.moves.objects import move_of_module
 from devlint.inference.models.operands import operands_of
 from devlint.inference.models.parallel import check_call
-from devlint.inference.models.registration import hand_over_parameters, register_attribute
+from devlint.inference.models.registration import (
+    hand_over_parameters,
+    note_origin,
+    register_attribute,
+)
 from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
@@ -344,11 +348,15 @@ def _register(
         _take_in(frame, module, value)  # whatever its name: `layers.add_module(str(i), layer)`
     if method == "register_parameter":
         hand_over_parameters(arguments)  # a list that has one, too, has what the module moves
-    if type(name) is not Const or not isinstance(name.value, str) or value is None:
+    if value is None:
         return
     kind = {"register_buffer": "buffer", "register_parameter": "parameter"}.get(method, "module")
-    if is_self(frame, module) and frame.info is not None:
-        register_attribute(frame.info, frame, name.value, kind, value, node)
+    of_self = frame.info if is_self(frame, module) else None
+    if type(name) is not Const or not isinstance(name.value, str):
+        if of_self is not None:
+            note_origin(of_self, kind, value)
+    elif of_self is not None:
+        register_attribute(of_self, frame, name.value, kind, value, node)
         frame.state.env.pop(f"self.{name.value}", None)
     elif kind == "module":
         fields = frame.fields_of(module)

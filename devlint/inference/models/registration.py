@@ -5,7 +5,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.host import Const
-from devlint.inference.domain.placement import Device
+from devlint.inference.domain.placement import CPU, Device
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, join_branches, union
@@ -29,6 +29,7 @@ def register_attribute(
     info: ClassInfo, frame: Frame, name: str, kind: str, value: Value, node: cst.CSTNode
 ) -> None:
     """`register_buffer`, `register_parameter`, `add_module`."""
+    note_origin(info, kind, value)
     info.registered[name] = kind
     info.notes.pop(name, None)
     if type(value) is Const and value.value is None:
@@ -41,13 +42,21 @@ def register_attribute(
         traits = GRAD if kind == "parameter" else 0
         if type(value) is Tensor:
             traits |= value.traits & SCALAR
-        if not (type(value) is Tensor and value.traits & DEFAULT):
-            info.places_itself = True
         held = registered_tensor(info, frame, node, traits)
     old = info.attributes.get(name)
     info.attributes[name] = held if old is None else join_branches(old, held)
     facts = attribute_conditions.facts(frame)
     info.branches.setdefault(name, []).append(Written(held, facts, node))
+
+
+def note_origin(info: ClassInfo, kind: str, value: Value) -> None:
+    """A new object of a class that makes its parts on a device of its own is there, whatever the
+    names of the parts: `self.register_parameter(f"weight{i}", …device=device…)`."""
+    if kind == "module":
+        places = {v.place for v in alternatives(value) if type(v) is Instance}
+        info.places_itself |= not places <= {None, CPU, info.variable}
+    elif not (type(value) is Const and value.value is None):
+        info.places_itself |= not (type(value) is Tensor and value.traits & DEFAULT)
 
 
 def register_by_name(

@@ -267,9 +267,10 @@ class PlaceSettled(NamedTuple):
 
 
 class TensorReturned(NamedTuple):
-    """A function returns a tensor."""
+    """A function returns a tensor, alone or in a container beside what is in other places."""
 
     tensor: Tensor
+    beside: frozenset[Placement] = frozenset()
 
 
 class Called(NamedTuple):

@@ -22,7 +22,7 @@ from devlint.inference.interpreter.control_flow import block
 from devlint.inference.interpreter.parameters import initial_value
 from devlint.inference.models import autograd, current_device
 from devlint.inference.models.devices import place_of
-from devlint.inference.models.held_tensors import tensors_in
+from devlint.inference.models.held_tensors import with_companions
 from devlint.inference.models.unification.authority import decider
 from devlint.inference.models.unification.pending_meetings import may_meet
 from devlint.inference.program import tests
@@ -145,8 +145,8 @@ def _infer(interpreter: Interpreter, function: Function) -> Summary:
     if frame.outcome.writes and function.info is not None:
         settle_writes(function.info, frame)
     for _, value in frame.outcome.returns:
-        for tensor in tensors_in(value):
-            frame.emit(TensorReturned(tensor))
+        for tensor, beside in with_companions(value):
+            frame.emit(TensorReturned(tensor, beside))
     frame.emit(PlacesSettled())
     syncs = waits.lasting_syncs(frame)
     frame.emit(FunctionLeft())

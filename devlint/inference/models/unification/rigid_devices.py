@@ -25,6 +25,9 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.traffic import HostInputs
 from devlint.inference.syntax.text import dotted
 
+# What the host has read or made of data goes to them: nobody put it on the host for its own sake.
+_CHOSEN_AWAY = (VariableKind.DEVICE, VariableKind.MODULE)
+
 
 def rigid_contradiction(frame: Frame, known: Tensor, variable: Tensor) -> Assumptions | None:
     """The assumptions under which a known device is not one that somebody else chooses, as in
@@ -82,7 +85,7 @@ def _of_why_on_host(frame: Frame, known: Tensor, variable: Tensor) -> Iterator[A
     elif is_input:
         message = f"`{rigid.name}` is elsewhere than {{}}, which was put on the host"
         yield of_value(frame, AssumptionKind.EXPLICIT_HOST_MEETS_INPUT, known, message)
-    elif rigid.kind is not VariableKind.DEVICE or not known.traits & LOADED:
+    elif rigid.kind not in _CHOSEN_AWAY or not known.traits & LOADED:
         message = "{} was put on the host, and not for what it meets here"
         yield of_value(frame, AssumptionKind.EXPLICIT_HOST_IS_MEANT_ELSEWHERE, known, message)
 
