@@ -132,7 +132,8 @@ def settle(frame: Frame) -> None:
     makes_others = function is not None and makes_by_device(function)
     for factory in unplaced.values():
         sizes = factory.sizes
-        if factory.settled or factory.node in reported or not sizes.is_sure:
+        is_told = not reported.isdisjoint({factory.node, *factory.peers})
+        if factory.settled or is_told or not sizes.is_sure:
             continue
         if not (factory.used or factory.stands_in):
             continue

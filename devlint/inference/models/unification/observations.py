@@ -126,8 +126,16 @@ def show_companions(frame: Frame, tensors: list[Tensor]) -> None:
 def _note_company(factory: UnplacedFactory, tensors: list[Tensor]) -> None:
     factory.used = True
     factory.joined = factory.joined or any(_is_companion(t, factory.sizes) for t in tensors)
-    factory.settled = factory.settled or any(t.place == CPU and was_moved(t) for t in tensors)
+    factory.settled = factory.settled or any(map(_is_meant_for_host, tensors))
     factory.peers.update(t.origin.root.node for t in tensors if t.origin is not None)
+
+
+def _is_meant_for_host(tensor: Tensor) -> bool:
+    """It was brought there, or came to be there otherwise than by a factory: as lengths do, that
+    are always returned on the host."""
+    if tensor.place != CPU or tensor.origin is None:
+        return False
+    return was_moved(tensor) or tensor.origin.root.kind is not StepKind.CREATED
 
 
 def _is_companion(tensor: Tensor, sizes: Tensor) -> bool:
