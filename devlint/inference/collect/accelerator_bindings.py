@@ -18,10 +18,11 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands, is_met
+from devlint.inference.collect.availability_guards import is_met
 from devlint.inference.domain.provenance import Site
 from devlint.inference.facts import AcceleratorBinding
 from devlint.inference.program.accelerator_notes import Mentions
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.availability import Availability
@@ -51,7 +52,7 @@ class _Scope:
 
     def __init__(self, unit: Unit, function: Function | None, known: Availability) -> None:
         self.unit, self.function, self.known = unit, function, known
-        self.around = unit.kept(Demands).walked(unit, function)
+        self.around = unit.kept(ControlDependences).of(function)
         self._branches: dict[tuple[cst.CSTNode, cst.CSTNode], bool] = {}  # whether they are apart
 
     def found(self) -> Iterator[AcceleratorBinding]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.collect import cuda_on_purpose
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import Const, DeviceValue, External
 from devlint.inference.domain.placement import ACCELERATORS
@@ -20,6 +19,7 @@ from devlint.inference.program.accelerator_notes import (
     Mentions,
     named_for_accelerators,
 )
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import Called, TypeNamed
 from devlint.inference.program.frames import Frame, body_of
@@ -193,7 +193,7 @@ def _is_done_elsewhere(unit: Unit, note: MentionNote, stand_in: StandIn) -> bool
 
 def _around(unit: Unit, note: MentionNote) -> list[tuple[cst.CSTNode, cst.CSTNode]]:
     """The conditions around it that ask for CUDA."""
-    around = unit.kept(Demands).found_around(unit, note.function, note.node)
+    around = unit.kept(ControlDependences).around(note.function, note.node)
     return [
         (choice, branch)
         for choice, branch in around

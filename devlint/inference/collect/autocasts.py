@@ -10,7 +10,6 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.under_way import library_name
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
@@ -22,6 +21,7 @@ from devlint.inference.facts import AutocastElsewhere, AutocastMistake, Mistaken
 from devlint.inference.models.devices import written_device
 from devlint.inference.models.module_places import placed
 from devlint.inference.program.accelerator_notes import Mentions, named_for_accelerators
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
@@ -228,7 +228,7 @@ def _is_for_kind(unit: Unit, autocast: cst.Call, function: Function | None) -> b
         return True
     if function is not None and holds("cuda-bound-text", function.text):
         return True
-    around = unit.kept(Demands).found_around(unit, function, autocast)
+    around = unit.kept(ControlDependences).around(function, autocast)
     return any(isinstance(choice, (cst.If, cst.IfExp)) for choice, _ in around)
 
 

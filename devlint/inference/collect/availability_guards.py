@@ -15,12 +15,13 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import Asserted, Branched, FunctionCalled
 from devlint.inference.program.frames import Frame, interpreter_of
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.control_dependence import Branches, is_passed, walk
+from devlint.inference.syntax.control_dependence import Branches, is_passed
 from devlint.inference.syntax.endings import fails, leaves
 from devlint.inference.syntax.text import code, dotted, last_statement
 from devlint.inference.syntax.words import asks_for_accelerator, words
@@ -45,7 +46,6 @@ class Demands:
         self.required: set[Function | None] = set()  # they fail without CUDA, in any case
         self.choose: set[Function | None] = set()  # they choose a card, in any case
         self.classes: dict[ClassInfo, cst.CSTNode] = {}  # objects that only CUDA has, from where on
-        self.around: dict[Function | None, dict[cst.CSTNode, Branches]] = {}
         # Once the file was walked:
         self.callers: dict[tuple[Function | None, int], bool] = {}  # whether they ask
 
@@ -54,19 +54,6 @@ class Demands:
         """Other code of the file runs behind what fails without CUDA. To be asked for once the file
         was walked."""
         return any(map(_sets_up, self.required))
-
-    def found_around(
-        self, unit: Unit, function: Function | None, node: cst.CSTNode | None
-    ) -> Branches:
-        """The conditions around a node of a function, or of the module."""
-        return self.walked(unit, function).get(node, ()) if node is not None else ()
-
-    def walked(self, unit: Unit, function: Function | None) -> dict[cst.CSTNode, Branches]:
-        """All nodes of a function, or of the module, with the conditions around them."""
-        if function not in self.around:
-            body = unit.tree if function is None else function.node.body
-            self.around[function] = dict(walk(body))
-        return self.around[function]
 
 
 def of_condition(frame: Frame, event: Branched) -> None:
@@ -107,7 +94,7 @@ def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, by_failing: bool) 
     demands, function = frame.unit.kept(Demands), frame.function
     around: Branches = ()  # a question about a device is the whole function's: it knows of others
     if "is_available" in words(test):
-        around = _beside_the_host(demands.found_around(frame.unit, function, node), node)
+        around = _beside_the_host(frame.unit.kept(ControlDependences).around(function, node), node)
     demands.asked.setdefault(function, {})[around] = None
     if by_failing and is_passed(around, ()):
         demands.required.add(function)
@@ -123,7 +110,7 @@ def of_call(frame: Frame, event: FunctionCalled) -> None:
     if not fails and function not in of_callee.choose:
         return
     demands, caller = frame.unit.kept(Demands), frame.function
-    around = _but_once(demands.found_around(frame.unit, caller, node))
+    around = _but_once(frame.unit.kept(ControlDependences).around(caller, node))
     if is_passed(around, ()):
         (demands.required if fails else demands.choose).add(caller)
     if not fails and function.unit is frame.unit:
@@ -170,7 +157,7 @@ def of_use(frame: Frame, node: cst.CSTNode) -> None:
 
 def _note(frame: Frame, node: cst.CSTNode, kept: Places) -> Branches:
     """Keep the conditions around a node, which it gives back."""
-    around = frame.unit.kept(Demands).found_around(frame.unit, frame.function, node)
+    around = frame.unit.kept(ControlDependences).around(frame.function, node)
     kept.setdefault(frame.function, {})[around] = None
     return around
 
@@ -181,7 +168,7 @@ def of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) ->
     if holds("cuda-kernel", name):
         of_use(frame, node)
     elif name == "torch.cuda.set_device":
-        if is_passed(demands.found_around(frame.unit, frame.function, node), ()):
+        if is_passed(frame.unit.kept(ControlDependences).around(frame.function, node), ()):
             demands.choose.add(frame.function)
     elif holds("collective-callee", name) and any(_is_on_card(v) for v, _ in arguments.all()):
         _note(frame, node, demands.collectives)
@@ -232,7 +219,7 @@ def _is_beside(
     """One of these calls is in the same branch, or one around it."""
     found = uses.get(function, ())
     return bool(found) and any(
-        is_passed(use, unit.kept(Demands).found_around(unit, function, node)) for use in found
+        is_passed(use, unit.kept(ControlDependences).around(function, node)) for use in found
     )
 
 
@@ -282,5 +269,5 @@ def _asks_at(unit: Unit, function: Function | None, node: cst.CSTNode | None) ->
     demands = unit.kept(Demands)
     asked = demands.asked.get(function, ())
     return bool(asked) and any(
-        is_passed(around, demands.found_around(unit, function, node)) for around in asked
+        is_passed(around, unit.kept(ControlDependences).around(function, node)) for around in asked
     )

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import found, holds
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions, functions
 from devlint.inference.program.constructors import is_called_by_constructor
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.self_tests import SelfTests
 from devlint.inference.program.units import Unit
@@ -132,7 +132,7 @@ def _is_for_one_card(unit: Unit, note: MentionNote) -> bool:
 def _in_any_case(unit: Unit, note: MentionNote) -> bool:
     """Whatever the conditions around it ask, each of their branches demands CUDA: `if args.gpu is
     not None: net.cuda(args.gpu) else: net = DataParallel(net).cuda()`."""
-    around = unit.kept(Demands).found_around(unit, note.function, note.node)
+    around = unit.kept(ControlDependences).around(note.function, note.node)
     return all(isinstance(test, cst.If) and _demands_anyway(test) for test, _ in around)
 
 

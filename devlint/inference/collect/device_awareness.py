@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
@@ -27,7 +27,7 @@ _TRUTHS = (cst.Comparison, cst.BooleanOperation, cst.UnaryOperation)
 
 def is_asked_by_flag(unit: Unit, function: Function | None, node: cst.CSTNode) -> bool:
     """`on_card = device.type == "cuda"` stands before the `if on_card:` around it."""
-    around = unit.kept(Demands).found_around(unit, function, node)
+    around = unit.kept(ControlDependences).around(function, node)
     return any(
         _tells(unit, function, name)
         for test, branch in around
@@ -88,7 +88,7 @@ def is_measured(unit: Unit, function: Function | None, node: cst.CSTNode) -> boo
     """The kernels of a card are what the code is there to measure."""
     if "ProfilerActivity" not in unit.source.text and "torch.cuda." not in unit.source.text:
         return False
-    then = unit.kept(Demands).found_around(unit, function, node)
+    then = unit.kept(ControlDependences).around(function, node)
     around: Counter[str] = Counter()
     for branches, found in _seen(unit, function).measuring.items():
         if is_passed(branches, then):
@@ -143,7 +143,7 @@ class _SeenIn:
 def _seen(unit: Unit, function: Function | None) -> _Seen:
     known = unit.kept(_SeenIn).by_function
     if function not in known:
-        known[function] = _Seen(unit.kept(Demands).walked(unit, function))
+        known[function] = _Seen(unit.kept(ControlDependences).of(function))
     return known[function]
 
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import DeviceValue, External, text_of
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.value import Value
 from devlint.inference.facts import DispatchedMove, Placer
 from devlint.inference.models.devices import written_device
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
@@ -153,9 +153,9 @@ def _is_rebound(frame: Frame, name: str, placing: cst.Call, move: cst.Call) -> b
 
 def _is_chosen(frame: Frame, move: cst.Call, made: cst.CSTNode) -> bool:
     """The move is in a branch that the placing is not in: it may be the one for other models."""
-    demands = frame.unit.kept(Demands)
-    around = demands.found_around(frame.unit, frame.function, move)
-    known = demands.found_around(frame.unit, frame.function, made)
+    dependences = frame.unit.kept(ControlDependences)
+    around = dependences.around(frame.function, move)
+    known = dependences.around(frame.function, made)
     return any(pair not in known for pair in around)
 
 

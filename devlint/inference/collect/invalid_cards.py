@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import (
     ASSUMED,
@@ -24,6 +23,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.devices import written_device
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ArgumentGiven, Called, EnvironmentSet
 from devlint.inference.program.frames import Frame
@@ -140,7 +140,7 @@ def _is_number_by_name(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
 def _is_asked(frame: Frame, node: cst.CSTNode, given: cst.CSTNode) -> bool:
     """A condition around asks what it is: `type(cards) is list`, `len(cards) > 1`."""
     written = dotted(given)
-    around = frame.unit.kept(Demands).found_around(frame.unit, frame.function, node)
+    around = frame.unit.kept(ControlDependences).around(frame.function, node)
     tests = (test.test for test, _ in around if isinstance(test, (cst.If, cst.IfExp)))
     return any(
         dotted(argument.value) == written
@@ -178,7 +178,7 @@ def _names_device(frame: Frame, node: cst.CSTNode, source: cst.BaseExpression) -
         for each in every(body, cst.Assign)
         if each in order and any(code(target.target) == written for target in each.targets)
     ]
-    walked = frame.unit.kept(Demands).walked(frame.unit, function)
+    walked = frame.unit.kept(ControlDependences).of(function)
     for call in every(body, cst.Call):
         if call not in order or code(call) != f"torch.device({written})":
             continue

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.mentions import note
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import External
@@ -19,6 +18,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.devices import place_of
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -105,7 +105,7 @@ def _has_choice(frame: Frame, node: cst.CSTNode) -> bool:
         if holds("pinning-name", function.name):
             return True
         function = function.around
-    around = frame.unit.kept(Demands).found_around(frame.unit, frame.function, node)
+    around = frame.unit.kept(ControlDependences).around(frame.function, node)
     return any(
         isinstance(choice, (cst.If, cst.IfExp))
         and branch is choice.body

@@ -7,7 +7,6 @@ import libcst as cst
 from devlint.findings import Confidence
 from devlint.inference.call_contexts import Given
 from devlint.inference.collect import call_contexts
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.explanation import operand
 from devlint.inference.collect.switched_attributes import switch_of
 from devlint.inference.conventions import holds
@@ -32,6 +31,7 @@ from devlint.inference.program import usage
 from devlint.inference.program.accelerator_notes import MentionNote, Mentions
 from devlint.inference.program.attribute_notes import AttributeNote
 from devlint.inference.program.constructors import is_called_by_constructor, is_chosen_from
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.events import KeptMeets
 from devlint.inference.program.frames import Frame
@@ -264,7 +264,7 @@ def _by_switch(unit: Unit, tensor: Tensor) -> bool:
 
 def _by_own_flag(unit: Unit, noted: MentionNote) -> bool:
     """`x.cuda() if self.use_gpu else x`: who makes the object says where all of it is to be."""
-    around = unit.kept(Demands).found_around(unit, noted.function, noted.node)
+    around = unit.kept(ControlDependences).around(noted.function, noted.node)
     for test, branch in around:
         if isinstance(test, (cst.If, cst.IfExp)) and branch is test.body:
             owner, _, flag = dotted(test.test).rpartition(".")

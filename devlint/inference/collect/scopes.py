@@ -16,7 +16,6 @@ from functools import cached_property
 
 import libcst as cst
 
-from devlint.inference.collect.availability_guards import Demands
 from devlint.inference.collect.file_paths import (
     LOADS,
     SAME_PLACE,
@@ -26,6 +25,7 @@ from devlint.inference.collect.file_paths import (
     template,
 )
 from devlint.inference.conventions import holds
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import Function, functions_of
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, is_passed
@@ -99,7 +99,7 @@ class Scope:
     def __init__(self, unit: Unit, function: Function | None) -> None:
         self.unit = unit
         self.function = function
-        walked = unit.kept(Demands).walked(unit, function)
+        walked = unit.kept(ControlDependences).of(function)
         self.steps = [_Step(i, *found) for i, found in enumerate(walked.items())]
         self.by_node = {step.node: step for step in self.steps}
         self.bound: dict[str, list[tuple[int, cst.BaseExpression | None]]] = {}

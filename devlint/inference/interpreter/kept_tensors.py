@@ -26,12 +26,12 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.interpreter.movers import moves_plain_attribute
 from devlint.inference.models.registration import registered_tensor
 from devlint.inference.program.attribute_notes import AttributeNote
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.program.values import Instance
-from devlint.inference.syntax.control_dependence import walk
 from devlint.inference.syntax.exposed_reads import ExposedReads
 from devlint.inference.syntax.text import called_name, code, dotted, every
 
@@ -186,7 +186,7 @@ def _other_way(
     function = frame.function
     if not is_moved or function is None or function.info is not info:
         return None
-    around = next((branches for each, branches in walk(function.node.body) if each is node), ())
+    around = frame.unit.kept(ControlDependences).around(function, node)
     if not any(isinstance(test, cst.If) for test, _ in around):
         return None
     origin = frame.origin(StepKind.ATTRIBUTE, node, held.origin, "left where it was, or moved here")

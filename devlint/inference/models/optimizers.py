@@ -18,12 +18,13 @@ from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import LateMove
 from devlint.inference.models.devices import is_dtype, place_of
 from devlint.inference.models.module_places import placed
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.units import REFUSED, Unit
 from devlint.inference.program.values import ClassValue, Instance
-from devlint.inference.syntax.control_dependence import Branches, are_alternatives, walk
+from devlint.inference.syntax.control_dependence import are_alternatives
 from devlint.inference.syntax.text import called_name, dotted, every, parts
 
 _PARAMETERS = frozenset({"parameters", "named_parameters"})
@@ -206,24 +207,8 @@ def moved(frame: Frame, node: cst.Call, arguments: Arguments) -> None:
 
 def _is_built_instead(frame: Frame, built: cst.Call, move: cst.Call) -> bool:
     """The optimizer is built in another branch than the one that moves the module."""
-    around = frame.unit.kept(_Calls).around(frame.function)
+    around = frame.unit.kept(ControlDependences).of(frame.function)
     return are_alternatives(around.get(built, ()), around.get(move, ()))
-
-
-class _Calls:
-    """The calls of the functions of a file that were asked for, with the branches around them."""
-
-    def __init__(self, unit: Unit) -> None:
-        self._unit = unit
-        self._known: dict[Function | None, dict[cst.Call, Branches]] = {}
-
-    def around(self, function: Function | None) -> dict[cst.Call, Branches]:
-        known = self._known.get(function)
-        if known is None:
-            body = self._unit.tree if function is None else function.node.body
-            found = {each: around for each, around in walk(body) if isinstance(each, cst.Call)}
-            known = self._known[function] = found
-        return known
 
 
 def target_of_move(frame: Frame, node: cst.Call, arguments: Arguments) -> Placement:

@@ -21,6 +21,7 @@ Its modules, lowest first: none names, not even in a type, one that stands below
 
 Questions about these:
 
+    control_dependences: the conditions and loops around each node of a function
     tests, shape_tests: how conditions around a place came out, and what they say of dimensions
     attribute_conditions: the same of conditions on what an object keeps, for each of its methods
     type_expressions: types that names stand for
