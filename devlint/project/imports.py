@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from devlint.project.added_folders import PATHS_IMPORT, added_folders
 from devlint.project.programs import SETS_DEFAULT, is_script, may_set_default
 from devlint.project.questions import Asked, Question
 from devlint.project.source import ParsedFile, SourceError, digest, read
@@ -145,14 +146,28 @@ class Project:
     def _search_path(self, file: Path) -> tuple[Path, ...]:
         in_package = self.has_file(file.parent, "__init__.py")
         first = self.name_of(file).root if in_package else file.parent
-        last = (file.parent,) if in_package and self._is_script(file) else ()
-        return tuple(dict.fromkeys((first, self.root, self.root / "src", *last)))
-
-    def _is_script(self, file: Path) -> bool:
         try:
-            return is_script(self._content(file))
+            data = self._content(file)
         except SourceError:
-            return False
+            data = b""
+        last = (file.parent,) if in_package and is_script(data) else ()
+        added = self._added_folders(file, data)
+        return tuple(dict.fromkeys((first, self.root, self.root / "src", *last, *added)))
+
+    def _added_folders(self, file: Path, data: bytes) -> Iterator[Path]:
+        folder = file.parent
+        yield from added_folders(data, folder, self.root, self._is_folder)
+        for name in PATHS_IMPORT.findall(data):
+            beside = f"{name.decode()}.py"
+            if self.has_file(folder, beside) and folder / beside != file:
+                try:
+                    told = self.content(folder / beside)
+                except SourceError:
+                    continue
+                yield from added_folders(told, folder, self.root, self._is_folder)
+
+    def _is_folder(self, folder: Path) -> bool:
+        return folder == self.root or self.has_directory(folder.parent, folder.name)
 
     def parse(self, file: Path) -> ParsedFile:
         """The parsed file. Raises SourceError."""

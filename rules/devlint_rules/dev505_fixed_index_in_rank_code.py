@@ -52,6 +52,8 @@ def _check(facts: Facts) -> Iterator[Claim]:
             mention.site,
             "`torch.cuda.set_device` does not come first",
         )
+        if not fixed:
+            assumed += own_card(mention)
         yield Claim(
             mention.site,
             Severity.WARNING,

@@ -1,7 +1,7 @@
 """The class of what a constructor is handed, as all constructions in sight say."""
 
 import pytest
-from given import met
+from given import given, met, plain_attributes
 
 CODE = """
 class Reader(nn.Module):
@@ -78,3 +78,29 @@ def test_where_one_of_them_does_not_say_it_may_be_anything(calls):
 )
 def test_the_parameter_is_one_without_a_type(takes, count):
     assert found("def main():\n    return Model(Reader())", takes) == count
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "nn.Parameter(values)",
+        "nn.Parameter(torch.as_tensor(values), requires_grad=False)",
+        "nn.Parameter(values * 2)",
+        "nn.Parameter(torch.zeros(3, device=values.device))",
+    ],
+)
+def test_a_function_that_makes_a_parameter_of_what_it_is_given_gives_one(made):
+    code = f"""
+    def frozen(values: torch.Tensor):
+        return {made}
+
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = frozen(torch.zeros(3))
+
+        def forward(self, x):
+            return x * self.scale
+    """
+    assert plain_attributes(given(code)) == []
+    assert met(code) == []

@@ -71,6 +71,7 @@ def test_the_type_of_a_tensor_names_no_device(test, found):
         ("x.is_cuda", []),
         ("batch.is_cuda()", []),  # of a class of its own, perhaps
         ("graph.device()", []),
+        ("moved.is_cuda()", []),
         ("self.is_cuda()", []),
         ("x.get_device()", []),
     ],
@@ -82,6 +83,7 @@ def test_a_property_of_a_tensor_is_no_method(line, found):
             return True
 
         def forward(self, x: torch.Tensor, y, batch, graph):
+            moved = self.compile(x).to("cuda")
             asked = {line}
             batch.to("cuda")
             graph.add_nodes(y.unsqueeze(0).sum())

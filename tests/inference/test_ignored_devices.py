@@ -19,6 +19,11 @@ def neglected(code):
         ("net.cuda() if device != 'cpu' else None; return net", []),
         ("return Wrapped(net, device)", []),
         ("return saved", []),
+        (
+            "optimizer = torch.optim.Adam([x]); optimizer.load_state_dict(saved); return optimizer",
+            [],
+        ),
+        ("scheduler = Cosine(9); scheduler.load_state_dict(saved); return scheduler", []),
     ],
 )
 def test_a_device_to_load_to_is_one_to_work_on(line, found):

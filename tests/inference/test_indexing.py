@@ -1,7 +1,7 @@
 """Indexing is not symmetric: a host index reaches a device tensor, never the other way round."""
 
 import pytest
-from given import given, hidden_copies, meetings, met, revealed
+from given import given, hidden_copies, host_reads, meetings, met, revealed
 
 X = 'x = torch.zeros(3, device="cuda")\ny = torch.zeros(3)\ni = torch.tensor([0, 1])\n'
 
@@ -233,3 +233,26 @@ def test_one_number_may_be_assigned_through_an_index_from_anywhere(value, confid
             return rows
     """
     assert [fact.split()[-1] for fact in met(code)] == [confidence]
+
+
+@pytest.mark.parametrize(
+    ("loss", "found"),
+    [
+        ("F.mse_loss(net(x.cuda()), y.cuda()).data[0]", 0),  # a number, in PyTorch 0.3
+        ("(net(x.cuda()).sum() / n).data[0]", 0),
+        ("F.mse_loss(net(x.cuda()), y.cuda()).data", 1),
+        ("net(x.cuda()).data[0]", 1),
+    ],
+)
+def test_of_what_has_no_dimensions_the_first_is_a_number(loss, found):
+    code = f"""
+        import numpy as np
+
+        def train(net, x, y, n):
+            net.cuda()
+            losses = []
+            for _ in range(3):
+                losses.append({loss})
+            return np.mean(losses)
+    """
+    assert len(host_reads(given(code))) == found

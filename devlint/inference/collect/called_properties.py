@@ -10,6 +10,7 @@ import libcst as cst
 
 from devlint.inference.collect.invalid_devices import note_mistake
 from devlint.inference.conventions import found
+from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import alternatives
 from devlint.inference.facts import Mistake
@@ -39,9 +40,13 @@ def of_function(frame: Frame, event: FunctionReturns) -> None:
 
 
 def _is_tensor(frame: Frame, function: Function, owner: cst.BaseExpression) -> bool:
-    """By where it comes from, or by what else the function does with it: no more than with one."""
+    """By where it comes from, or by what else the function does with it: no more than with one.
+    What is only known to have been moved, `graphs.compile(texts).to(device)`, may be anything."""
     values = alternatives(frame.eval(owner))
     if not all(type(value) is Tensor and value.is_sure for value in values):
+        return False
+    roots = [value.origin.root.kind for value in values if type(value) is Tensor and value.origin]
+    if StepKind.MOVED in roots:
         return False
     known = frame.unit.context.knowledge.methods
     called = found("called-method-of", function.text, dotted(owner))

@@ -225,7 +225,7 @@ def _mention(unit: Unit, noted: MentionNote) -> Mention:
         strays=strays,
         stays_on_first=per_rank and noted.bare and rank_code.knows_its_card(unit, noted),
         follows=noted.follows,
-        on_own_card=bool(asks) and _is_on_own_card(unit, noted),
+        on_own_card=bool(asks or per_rank) and _is_on_own_card(unit, noted),
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 import libcst as cst
 
 from devlint.inference.collect.devices_beside import beside, others, uses
+from devlint.inference.collect.plain_states import is_of_numbers
 from devlint.inference.conventions import found, holds
 from devlint.inference.domain.host import Const, DeviceValue
 from devlint.inference.domain.placement import Device
@@ -154,7 +155,8 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
         dotted(call.func.value)
         for call in every(body, cst.Call)
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_state_dict"
-    }
+        if not (is_of_numbers(function.unit, call) or holds("optimizer-name", code(call.func)))
+    }  # of modules: an optimizer, which is where they are, has no `to`
     made = {
         dotted(target.target)
         for assign in every(body, cst.Assign)

@@ -8,7 +8,15 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.containers import Mapping, Sequence
-from devlint.inference.domain.host import GLOBAL_RANK, NONE, RANK_VARIABLES, Const, External, Host
+from devlint.inference.domain.host import (
+    GLOBAL_RANK,
+    HOST,
+    NONE,
+    RANK_VARIABLES,
+    Const,
+    External,
+    Host,
+)
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU
 from devlint.inference.domain.provenance import StepKind
@@ -177,6 +185,8 @@ EVALUATORS[cst.Subscript] = _subscript
 
 def tensor_item(frame: Frame, node: cst.Subscript, base: Tensor, indices: Indices) -> Value:
     """`tensor[indices]`: a tensor in the same place."""
+    if _is_old_number(node, base, indices):
+        return HOST
     if _hold_against(frame, node, base, indices):
         frame.emit(HostWaits(node, "mask indexing", base, node.value))
     traits = _traits_of_item(frame, node, base, indices)
@@ -199,6 +209,14 @@ def tensor_item(frame: Frame, node: cst.Subscript, base: Tensor, indices: Indice
     derived = Tensor(base.place, base.origin, traits, of_entry)
     frame.state.derived[key] = derived
     return derived
+
+
+def _is_old_number(node: cst.Subscript, base: Tensor, indices: Indices) -> bool:
+    """`loss.data[0]`, of what has no dimensions: a number before PyTorch 0.4, an error since."""
+    if len(indices) > 1 or not is_integer(node, indices[0][0]):
+        return False
+    of_data = isinstance(node.value, cst.Attribute) and node.value.attr.value == "data"
+    return bool(base.traits & (SCALAR | MAYBE_SCALAR if of_data else SCALAR))
 
 
 def _hold_against(frame: Frame, node: cst.Subscript, base: Tensor, indices: Indices) -> bool:

@@ -186,12 +186,16 @@ def _tensor(binding: Binding, value: Tensor) -> Value:
 
 def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Tensor) -> Tensor:
     """A tensor whose place is a parameter's: it is where this call's argument is."""
-    origin = _computed(binding, stand_in)
+    origin, parameter = _computed(binding, stand_in), 0
+    if _is_made_parameter(value):
+        assert value.origin is not None
+        origin, parameter = value.origin.known(origin.when), PARAMETER
     origin.when = both(origin.when, value.when)
     if value.traits & INDIRECT and value.origin is not None:
         origin.within = guessed_step(binding.frame, value.origin)
     is_device = place.kind is VariableKind.DEVICE
     traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
+    traits |= parameter
     if value.traits & SHAPED:
         traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
     # What the callee moves to the device that it is given is meant to be there, also where that is
@@ -294,6 +298,12 @@ def _kind(binding: Binding, value: Tensor) -> Evidence | None:
 
 def _computed(binding: Binding, tensor: Tensor) -> Provenance:
     return Provenance(StepKind.COMPUTED, binding.node, binding.frame.unit.source, tensor.origin)
+
+
+def _is_made_parameter(value: Tensor) -> bool:
+    """`return nn.Parameter(x)`: whatever it is made of, the callee has made it."""
+    is_made = value.origin is not None and value.origin.kind is StepKind.CREATED
+    return is_made and bool(value.traits & PARAMETER)
 
 
 def _joined(value: Tensor) -> bool:
