@@ -5,6 +5,7 @@ Files:
 discovery, patterns, repository, revisions       which are checked, now or at a commit
 source, python_text, notebooks, magics, parsing  the bytes of one, its Python, and its tree
 imports, callers                                 the one of a dotted name; those with some name
+added_folders                                    where else a program lets Python look for them
 
 The survey of a project, by the texts of its files alone; `survey` answers each of `questions`:
 

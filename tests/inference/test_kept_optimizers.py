@@ -71,3 +71,23 @@ def test_whoever_made_the_object_moves_its_module(use):
 )
 def test_state_that_is_where_the_module_is_or_is_brought_there_is_right(code):
     assert late(code) == []
+
+
+def test_one_of_several_modules_that_a_name_may_hold_is_moved_after_its_optimizer():
+    code = """
+    class Small(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.a = nn.Linear(3, 3)
+
+    class Large(Small): ...
+
+    def train(args):
+        net = Small() if args.small else Large()
+        optimizer = torch.optim.SGD(net.parameters(), 0.1)
+        if args.several:
+            net = nn.DataParallel(net)
+        net.cuda()
+        return optimizer
+    """
+    assert len(given(code).late_moves) == 1

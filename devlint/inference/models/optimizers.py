@@ -159,10 +159,11 @@ def _fills(suite: cst.BaseSuite, name: str) -> bool:
 
 
 def _same(before: Value | None, now: Value | None) -> bool:
-    """A name holds what it held, or may hold it."""
-    if before is now:
-        return True
-    return now is not None and any(value is before for value in alternatives(now))
+    """A name holds what it held, or may hold it, or one of several that it may have held."""
+    if before is None or now is None or before is now:
+        return before is now
+    held = alternatives(before)
+    return any(value is each for value in alternatives(now) for each in held)
 
 
 def _held(frame: Frame, path: str) -> Value | None:
