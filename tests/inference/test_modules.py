@@ -1703,3 +1703,28 @@ def test_parts_say_where_a_new_module_is_whatever_their_names(part, found):
     nn.Sequential(Grouped(), nn.ReLU())(torch.ones(3, device="cuda"))
     """
     assert len(met(code)) == found
+
+
+@pytest.mark.parametrize(
+    ("held", "found"),
+    [
+        ("[self.scale]", 0),
+        ('{"scale": self.scale}["scale"], 3', 0),
+        ("[self.proj.weight]", 0),
+        ("[torch.ones(3)]", 1),
+    ],
+)
+def test_parameters_that_a_list_has_besides_move_in_place(held, found):
+    code = f"""
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.proj = nn.Linear(3, 3)
+            self.scale = nn.Parameter(torch.ones(3))
+            self.register_buffer("mask", torch.ones(3))
+            self.rows = {held}
+
+        def forward(self, x):
+            return self.proj(x) * self.rows[0]
+    """
+    assert len(met(code)) == found

@@ -17,7 +17,7 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import ALWAYS, NamedLiteral, differ
 from devlint.inference.domain.placement import CPU, Device, Placement, Variable
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import DEFAULT, KEPT, PARAMETER, Tensor
+from devlint.inference.domain.tensors import DEFAULT, GRAD, KEPT, PARAMETER, Tensor
 from devlint.inference.domain.value import (
     UNKNOWN,
     Unknown,
@@ -285,10 +285,27 @@ def _is_parameter(value: Instance) -> bool:
     return any("torch.nn.Parameter" in each.library_bases for each in classes)
 
 
+def _with_own_parameters(info: ClassInfo, frame: Frame, value: Value, node: cst.CSTNode) -> Value:
+    """`self.rows = [self.weight, self.embed.weight]`: a move of the module changes its parameters
+    in place, whoever has them besides; a buffer it replaces by another."""
+    names = [name for name, kind in info.registered.items() if kind == "parameter"]
+    own = [frame.state.env.get(f"self.{name}") for name in names]
+
+    def moved(part: Value) -> Value:
+        if type(part) is not Tensor or not part.traits & PARAMETER or not part.traits & GRAD:
+            return part
+        of_part = part.origin is not None and part.origin.kind is not StepKind.CREATED
+        is_own = of_part or any(part is each for each in own)
+        return registered_tensor(info, frame, node, part.traits) if is_own else part
+
+    return value.map(moved) if isinstance(value, (Sequence, Mapping)) else value
+
+
 def _kept_container(
     info: ClassInfo, frame: Frame, name: str, value: Value, node: cst.CSTNode, source: cst.CSTNode
 ) -> Value:
-    """A list or dict of tensors: nothing in it moves with the module."""
+    """A list or dict of tensors: nothing in it moves with the module, but for its parameters."""
+    value = _with_own_parameters(info, frame, value, node)
     if type(value) is not Sequence:
         return value
     parts = value.items if value.items is not None else [value.any()]
