@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
-from devlint.inference.domain.containers import Container
+from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
@@ -21,7 +21,7 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
     """The tensors that a value is or holds."""
     if type(value) is Tensor:
         return [value]
-    if isinstance(value, Container) and depth:
+    if isinstance(value, (Sequence, Mapping)) and depth:
         return [tensor for child in value.children() for tensor in tensors_in(child, depth - 1)]
     if type(value) is Instance:
         return [] if value.tensor is None else [value.tensor]
@@ -32,13 +32,17 @@ def tensors_in(value: Value, depth: int = 3) -> list[Tensor]:
     return found
 
 
+_MOST_COMPANIONS = 50  # each is held against each
+
+
 def with_companions(value: Value) -> Iterator[tuple[Tensor, frozenset[Placement]]]:
     """The tensors that a value is or holds, each with the places of what a container holds beside
-    it: `return {"scores": scores, "mask": mask}`."""
-    if not isinstance(value, Container):
+    it: `return {"scores": scores, "mask": mask}`. Of very many nothing is said to go together."""
+    parts = list(value.children()) if isinstance(value, (Sequence, Mapping)) else []
+    if not 1 < len(parts) <= _MOST_COMPANIONS:
         yield from ((tensor, frozenset()) for tensor in tensors_in(value))
         return
-    held = [tensors_in(child) for child in value.children()]
+    held = [tensors_in(part) for part in parts]
     for entry in held:
         others = frozenset(t.place for other in held if other is not entry for t in other)
         yield from ((tensor, others) for tensor in entry)
