@@ -15,15 +15,20 @@ from itertools import islice
 from pathlib import Path
 
 _MENTION = b"sys.path"
+# Literals of a line that joins count, too: what it makes may be added by another line.
 _LINE = re.compile(r"sys\.path\.(?:append|insert|extend)\(|sys\.path *\+?= *\[|\.join\(")
 _LITERAL = re.compile(r"""(?<![\w\]])["']([^"'\n]*)["']""")
-_UP = re.compile(r"dirname\(|\.parent\b|pardir")
+_UP = re.compile(r"dirname\(|\.parent\b")  # the first of them comes to the file's own folder
 _ELSEWHERE = re.compile(r"^[/~]|^[A-Za-z]:|[{}%$*]|://")
 
 _MOST = 4  # of one file: more are no parts of a program
 
-# What a script imports for the folders that it adds, and nothing else: `import _init_paths`.
-PATHS_IMPORT = re.compile(rb"^import[ \t]+(\w*path\w*)", re.MULTILINE)
+_PATHS_IMPORT = re.compile(rb"\nimport[ \t]+(\w*path\w*)")
+
+
+def path_modules(data: bytes) -> list[str]:
+    """The modules that a file may import for the folders that they add: `_init_paths`."""
+    return [name.decode() for name in _PATHS_IMPORT.findall(b"\n" + data)]
 
 
 def added_folders(
@@ -42,16 +47,11 @@ def _folder(line: str, folder: Path, root: Path, is_folder: Callable[[Path], boo
     if any(_ELSEWHERE.search(each) for each in literals):
         return None
     names = [name for each in literals for name in each.split("/") if name not in ("", ".")]
-    ups = max(len(_UP.findall(line)) - ("pardir" not in line), 0)
-    start = folder
-    for _ in range(ups):
-        start = start.parent
+    ups = max(len(_UP.findall(line)) - 1, 0) + line.count("pardir")
     while names and names[0] == "..":
-        start, names = start.parent, names[1:]
-    if ".." in names or not (names or start != folder):
+        ups, names = ups + 1, names[1:]
+    if ".." in names or not (names or ups):
         return None
-    while start == root or root in start.parents:
-        if is_folder(start.joinpath(*names)):
-            return start.joinpath(*names)
-        start = start.parent
-    return None
+    above = [each for each in (folder, *folder.parents) if each == root or root in each.parents]
+    candidates = (each.joinpath(*names) for each in above[ups:])
+    return next(filter(is_folder, candidates), None)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from devlint.project.added_folders import PATHS_IMPORT, added_folders
+from devlint.project.added_folders import added_folders, path_modules
 from devlint.project.programs import SETS_DEFAULT, is_script, may_set_default
 from devlint.project.questions import Asked, Question
 from devlint.project.source import ParsedFile, SourceError, digest, read
@@ -157,14 +158,11 @@ class Project:
     def _added_folders(self, file: Path, data: bytes) -> Iterator[Path]:
         folder = file.parent
         yield from added_folders(data, folder, self.root, self._is_folder)
-        for name in PATHS_IMPORT.findall(data):
-            beside = f"{name.decode()}.py"
-            if self.has_file(folder, beside) and folder / beside != file:
-                try:
-                    told = self.content(folder / beside)
-                except SourceError:
-                    continue
-                yield from added_folders(told, folder, self.root, self._is_folder)
+        for name in path_modules(data):
+            if self.has_file(folder, f"{name}.py") and name != file.stem:
+                with suppress(SourceError):
+                    told = self.content(folder / f"{name}.py")
+                    yield from added_folders(told, folder, self.root, self._is_folder)
 
     def _is_folder(self, folder: Path) -> bool:
         return folder == self.root or self.has_directory(folder.parent, folder.name)

@@ -18,6 +18,10 @@ LAYOUT = {"lib/nets/__init__.py": "", "lib/nets/core.py": "", "models/nets.py": 
         (f'{HERE}lib = os.path.join(HERE, "..", "lib")\nadd(lib)', None),  # who says it is added?
         (f'{HERE}lib = os.path.join(HERE, "..", "lib")\nsys.path.append(lib)', "lib/nets/core.py"),
         (f'{HERE}sys.path.append(os.path.join(os.path.dirname(HERE), "lib"))', "lib/nets/core.py"),
+        (
+            f'{HERE}sys.path.append(os.path.join(os.path.dirname(__file__), os.pardir, "lib"))',
+            "lib/nets/core.py",
+        ),
         ('import sys\nsys.path.append("/opt/lib")', None),
         ('import sys\nsys.path.append("../../lib")', None),  # out of the project
         ('import sys\nsys.path.append("absent")', None),

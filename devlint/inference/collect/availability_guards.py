@@ -15,7 +15,7 @@ from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import Device
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
-from devlint.inference.program.control_dependences import ControlDependences
+from devlint.inference.program.control_dependences import ControlDependences, branches_around
 from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import Asserted, Branched, FunctionCalled
 from devlint.inference.program.frames import Frame, interpreter_of
@@ -94,7 +94,7 @@ def _asks(frame: Frame, node: cst.CSTNode, test: cst.CSTNode, by_failing: bool) 
     demands, function = frame.unit.kept(Demands), frame.function
     around: Branches = ()  # a question about a device is the whole function's: it knows of others
     if "is_available" in words(test):
-        around = _beside_the_host(frame.unit.kept(ControlDependences).around(function, node), node)
+        around = _beside_the_host(branches_around(frame, node), node)
     demands.asked.setdefault(function, {})[around] = None
     if by_failing and is_passed(around, ()):
         demands.required.add(function)
@@ -110,7 +110,7 @@ def of_call(frame: Frame, event: FunctionCalled) -> None:
     if not fails and function not in of_callee.choose:
         return
     demands, caller = frame.unit.kept(Demands), frame.function
-    around = _but_once(frame.unit.kept(ControlDependences).around(caller, node))
+    around = _but_once(branches_around(frame, node))
     if is_passed(around, ()):
         (demands.required if fails else demands.choose).add(caller)
     if not fails and function.unit is frame.unit:
@@ -157,7 +157,7 @@ def of_use(frame: Frame, node: cst.CSTNode) -> None:
 
 def _note(frame: Frame, node: cst.CSTNode, kept: Places) -> Branches:
     """Keep the conditions around a node, which it gives back."""
-    around = frame.unit.kept(ControlDependences).around(frame.function, node)
+    around = branches_around(frame, node)
     kept.setdefault(frame.function, {})[around] = None
     return around
 
@@ -168,7 +168,7 @@ def of_library(frame: Frame, node: cst.Call, name: str, arguments: Arguments) ->
     if holds("cuda-kernel", name):
         of_use(frame, node)
     elif name == "torch.cuda.set_device":
-        if is_passed(frame.unit.kept(ControlDependences).around(frame.function, node), ()):
+        if is_passed(branches_around(frame, node), ()):
             demands.choose.add(frame.function)
     elif holds("collective-callee", name) and any(_is_on_card(v) for v, _ in arguments.all()):
         _note(frame, node, demands.collectives)

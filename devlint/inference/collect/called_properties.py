@@ -12,7 +12,7 @@ from devlint.inference.collect.invalid_devices import note_mistake
 from devlint.inference.conventions import found
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import alternatives
+from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import FunctionReturns
@@ -40,14 +40,17 @@ def of_function(frame: Frame, event: FunctionReturns) -> None:
 
 
 def _is_tensor(frame: Frame, function: Function, owner: cst.BaseExpression) -> bool:
-    """By where it comes from, or by what else the function does with it: no more than with one.
-    What is only known to have been moved, `graphs.compile(texts).to(device)`, may be anything."""
-    values = alternatives(frame.eval(owner))
-    if not all(type(value) is Tensor and value.is_sure for value in values):
-        return False
-    roots = [value.origin.root.kind for value in values if type(value) is Tensor and value.origin]
-    if StepKind.MOVED in roots:
+    """By where it comes from, or by what else the function does with it: no more than with one."""
+    if not all(map(_is_shown, alternatives(frame.eval(owner)))):
         return False
     known = frame.unit.context.knowledge.methods
     called = found("called-method-of", function.text, dotted(owner))
     return all(method in known or method in _PROPERTIES for method in called)
+
+
+def _is_shown(value: Value) -> bool:
+    """A tensor; what is only known to have been moved, `graphs.compile(texts).to(device)`, may be
+    anything that has a `to`."""
+    if type(value) is not Tensor or not value.is_sure:
+        return False
+    return value.origin is None or value.origin.root.kind is not StepKind.MOVED

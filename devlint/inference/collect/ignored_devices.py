@@ -151,12 +151,13 @@ def _only_mapped(function: Function, name: str) -> Iterator[cst.Name]:
     asked = [use for test in every(body, cst.Comparison) for use in _asked_for_host(test, name)]
     if not mapped or len(mapped) + len(asked) != len(uses(body, name)):
         return
+    # of modules: an optimizer, which is where they are, has no `to`
     loaded = {
         dotted(call.func.value)
         for call in every(body, cst.Call)
         if isinstance(call.func, cst.Attribute) and call.func.attr.value == "load_state_dict"
         if not (is_of_numbers(function.unit, call) or holds("optimizer-name", code(call.func)))
-    }  # of modules: an optimizer, which is where they are, has no `to`
+    }
     made = {
         dotted(target.target)
         for assign in every(body, cst.Assign)

@@ -23,7 +23,7 @@ from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.devices import written_device
-from devlint.inference.program.control_dependences import ControlDependences
+from devlint.inference.program.control_dependences import ControlDependences, branches_around
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import ArgumentGiven, Called, EnvironmentSet
 from devlint.inference.program.frames import Frame
@@ -140,7 +140,7 @@ def _is_number_by_name(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
 def _is_asked(frame: Frame, node: cst.CSTNode, given: cst.CSTNode) -> bool:
     """A condition around asks what it is: `type(cards) is list`, `len(cards) > 1`."""
     written = dotted(given)
-    around = frame.unit.kept(ControlDependences).around(frame.function, node)
+    around = branches_around(frame, node)
     tests = (test.test for test, _ in around if isinstance(test, (cst.If, cst.IfExp)))
     return any(
         dotted(argument.value) == written

@@ -14,12 +14,12 @@ from devlint.inference.call_contexts import Given
 from devlint.inference.conventions import holds
 from devlint.inference.domain.host import ASSUMED, Const, DeviceValue, External
 from devlint.inference.domain.placement import CPU, CUDA, Device
-from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import Mistake, MistakenDevice
 from devlint.inference.models.device_functions import is_predicate
 from devlint.inference.models.devices import CONTEXT, place_of
+from devlint.inference.models.places import last_move
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.events import (
@@ -230,9 +230,8 @@ def _is_index_of_any(frame: Frame, value: Value, given: cst.CSTNode) -> bool:
 
 def _is_on_some_card(tensor: Tensor) -> bool:
     """`x.cuda(device)` gave it, whichever card that is."""
-    steps = tensor.origin.chain() if tensor.origin is not None else ()
-    move = next((step.node for step in steps if step.kind is StepKind.MOVED), None)
-    return isinstance(move, cst.Call) and called_name(move) == "cuda"
+    move = last_move(tensor)
+    return move is not None and isinstance(move.node, cst.Call) and called_name(move.node) == "cuda"
 
 
 def _is_plain_module(value: Instance) -> bool:

@@ -19,7 +19,7 @@ from devlint.inference.domain.value import Value, alternatives, is_untold
 from devlint.inference.interpreter.narrowing import PARAMETERS, TENSORS, classes, is_module_class
 from devlint.inference.models.moves.notes import note_move
 from devlint.inference.models.moves.targets import Stay, target_of
-from devlint.inference.program.control_dependences import ControlDependences
+from devlint.inference.program.control_dependences import branches_around
 from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
@@ -63,7 +63,7 @@ def _is_open(value: Value) -> bool:
 def _asked(frame: Frame, node: cst.CSTNode, path: str) -> list[Value]:
     """The classes of which a value is one by the innermost question for its class, if it holds what
     it was asked for."""
-    around = frame.unit.kept(ControlDependences).around(frame.function, node)
+    around = branches_around(frame, node)
     for choice, branch in reversed(around):
         if not isinstance(choice, cst.If) or f"isinstance({path}," not in code(choice.test):
             continue

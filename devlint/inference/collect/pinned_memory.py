@@ -18,7 +18,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.devices import place_of
-from devlint.inference.program.control_dependences import ControlDependences
+from devlint.inference.program.control_dependences import branches_around
 from devlint.inference.program.events import Called
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -105,7 +105,7 @@ def _has_choice(frame: Frame, node: cst.CSTNode) -> bool:
         if holds("pinning-name", function.name):
             return True
         function = function.around
-    around = frame.unit.kept(ControlDependences).around(frame.function, node)
+    around = branches_around(frame, node)
     return any(
         isinstance(choice, (cst.If, cst.IfExp))
         and branch is choice.body

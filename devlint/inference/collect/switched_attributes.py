@@ -16,8 +16,9 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import ClassInfo
-from devlint.inference.syntax.control_dependence import Branches, walk
+from devlint.inference.syntax.control_dependence import Branches
 from devlint.inference.syntax.text import dotted
 
 
@@ -41,7 +42,7 @@ def _around(info: ClassInfo, name: str, but: str) -> Iterator[Branches]:
         for called, method in each.methods.items():
             if called == but or f"self.{name}" not in method.text:
                 continue
-            for node, around in walk(method.node.body):
+            for node, around in method.unit.kept(ControlDependences).of(method).items():
                 if isinstance(node, cst.Attribute) and dotted(node) == f"self.{name}":
                     yield around
 

@@ -11,7 +11,7 @@ from devlint.inference.domain.provenance import Site
 from devlint.inference.domain.value import Value, alternatives
 from devlint.inference.facts import WorkerAccess
 from devlint.inference.models.devices import place_of
-from devlint.inference.program.control_dependences import ControlDependences
+from devlint.inference.program.control_dependences import branches_around
 from devlint.inference.program.declarations import Function
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
@@ -115,6 +115,6 @@ class Workers:
 
 def _is_asked_for(frame: Frame, node: cst.Call) -> bool:
     """`if self.device.type == "cuda": x = x.cuda()`: whoever makes the data set has chosen."""
-    around = frame.unit.kept(ControlDependences).around(frame.function, node)
+    around = branches_around(frame, node)
     tests = [test.test for test, _ in around if isinstance(test, cst.If)]
     return any(asks_for_accelerator(t) and "is_available" not in words(t) for t in tests)

@@ -33,7 +33,6 @@ from devlint.inference.interpreter.kept_tensors import (
     keep_note,
     kept_tensor,
     method_name,
-    note_place,
 )
 from devlint.inference.interpreter.movers import moves_plain_attribute
 from devlint.inference.interpreter.object_lives import is_moved_outside
@@ -47,7 +46,7 @@ from devlint.inference.interpreter.submodules import (
 )
 from devlint.inference.models.module_places import baked, others_move, replaced, stateful
 from devlint.inference.models.moves.objects import note_moved_part
-from devlint.inference.models.registration import as_submodule, registered_tensor
+from devlint.inference.models.registration import as_submodule, note_place, registered_tensor
 from devlint.inference.program import attribute_conditions
 from devlint.inference.program.attribute_notes import AttributeNote, Written
 from devlint.inference.program.declarations import ClassInfo

@@ -24,14 +24,13 @@ from devlint.inference.domain.tensors import (
 )
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.interpreter.movers import moves_plain_attribute
-from devlint.inference.models.registration import registered_tensor
+from devlint.inference.models.registration import note_place, registered_tensor
 from devlint.inference.program.attribute_notes import AttributeNote
-from devlint.inference.program.control_dependences import ControlDependences
+from devlint.inference.program.control_dependences import branches_around
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.events import NonLeafUsed
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.program.values import Instance
 from devlint.inference.syntax.exposed_reads import ExposedReads
 from devlint.inference.syntax.text import called_name, code, dotted, every
 
@@ -186,7 +185,7 @@ def _other_way(
     function = frame.function
     if not is_moved or function is None or function.info is not info:
         return None
-    around = frame.unit.kept(ControlDependences).around(function, node)
+    around = branches_around(frame, node)
     if not any(isinstance(test, cst.If) for test, _ in around):
         return None
     origin = frame.origin(StepKind.ATTRIBUTE, node, held.origin, "left where it was, or moved here")
@@ -245,17 +244,6 @@ def _is_scalar(info: ClassInfo, name: str) -> bool:
     """What was registered by this name is 0-dim: a flag, a counter."""
     held = info.attributes.get(name, UNKNOWN)
     return any(type(v) is Tensor and v.traits & SCALAR for v in alternatives(held))
-
-
-def note_place(info: ClassInfo, part: Tensor | Instance) -> None:
-    """A part that is elsewhere than on the default device: the class places itself. So it does
-    where it moves a part to its own device, `self.net.to(self.device)`, wherever that is. Of a part
-    without state nothing is known, and nothing needs to be."""
-    place = part.place
-    if place is info.variable:
-        info.places_itself |= part.origin is not None and part.origin.kind is StepKind.MOVED
-    elif place is not None and place != CPU:
-        info.places_itself = True
 
 
 def keep_note(info: ClassInfo, name: str, note: AttributeNote) -> None:

@@ -20,6 +20,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.devices import NumberedCards
+from devlint.inference.models.places import last_move
 from devlint.inference.program.accelerator_notes import Mentions
 from devlint.inference.program.assumption_sites import at
 from devlint.inference.program.declarations import Function
@@ -113,11 +114,10 @@ def goes_with(frame: Frame, tensor: Tensor, other: Tensor, inputs: Mapping[str, 
 
 def _asked(frame: Frame, tensor: Tensor, inputs: Mapping[str, Variable]) -> Variable | None:
     """Where the input is of which a move's condition asked whether it is on CUDA."""
-    steps = tensor.origin.chain() if tensor.origin is not None else ()
-    move = next((step.node for step in steps if step.kind is StepKind.MOVED), None)
+    move = last_move(tensor)
     if move is None or frame.function is None:
         return None
-    for test in _tests_around(frame.function.node, move):
+    for test in _tests_around(frame.function.node, move.node):
         for asked in every(test, cst.Attribute):
             if asked.attr.value == "is_cuda" and isinstance(asked.value, cst.Name):
                 return inputs.get(asked.value.value)

@@ -31,7 +31,7 @@ from devlint.inference.models.operands import operands_of
 from devlint.inference.models.parallel import check_call
 from devlint.inference.models.registration import (
     hand_over_parameters,
-    note_origin,
+    note_registered,
     register_attribute,
 )
 from devlint.inference.models.unification.meetings import meet
@@ -354,7 +354,7 @@ def _register(
     of_self = frame.info if is_self(frame, module) else None
     if type(name) is not Const or not isinstance(name.value, str):
         if of_self is not None:
-            note_origin(of_self, kind, value)
+            note_registered(of_self, kind, value)
     elif of_self is not None:
         register_attribute(of_self, frame, name.value, kind, value, node)
         frame.state.env.pop(f"self.{name.value}", None)

@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.placement import CPU, Device, Variable, VariableKind
-from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Union
 from devlint.inference.program.assumption_sites import is_out_of_sight
@@ -30,10 +30,15 @@ def on_accelerator(tensor: Tensor) -> int:
     return -1
 
 
+def last_move(tensor: Tensor) -> Provenance | None:
+    """The last step by which the code moved it somewhere, or what it was computed from."""
+    steps = tensor.origin.chain() if tensor.origin is not None else ()
+    return next((step for step in steps if step.kind is StepKind.MOVED), None)
+
+
 def was_moved(tensor: Tensor) -> bool:
     """The code moved it somewhere, or what it was computed from."""
-    steps = tensor.origin.chain() if tensor.origin is not None else ()
-    return any(step.kind is StepKind.MOVED for step in steps)
+    return last_move(tensor) is not None
 
 
 def brought_to_host(value: Union) -> bool:

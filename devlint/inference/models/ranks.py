@@ -12,7 +12,7 @@ from devlint.inference.domain.containers import Sequence
 from devlint.inference.domain.host import GLOBAL_RANK, HOST
 from devlint.inference.domain.value import Value
 from devlint.inference.models.handlers import Handler
-from devlint.inference.program.control_dependences import ControlDependences
+from devlint.inference.program.control_dependences import branches_around
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import called_name, every
@@ -33,7 +33,7 @@ def _is_below_count(frame: Frame, node: cst.Call) -> bool:
     """`if get_rank() < torch.cuda.device_count():` is around the call."""
     if "device_count" not in frame.unit.source.text:
         return False
-    around = frame.unit.kept(ControlDependences).around(frame.function, node)
+    around = branches_around(frame, node)
     tests = (test.test for test, _ in around if isinstance(test, (cst.If, cst.IfExp, cst.While)))
     for comparison in (c for test in tests for c in every(test, cst.Comparison)):
         names = {called_name(call) for call in every(comparison, cst.Call)}

@@ -29,7 +29,7 @@ def register_attribute(
     info: ClassInfo, frame: Frame, name: str, kind: str, value: Value, node: cst.CSTNode
 ) -> None:
     """`register_buffer`, `register_parameter`, `add_module`."""
-    note_origin(info, kind, value)
+    note_registered(info, kind, value)
     info.registered[name] = kind
     info.notes.pop(name, None)
     if type(value) is Const and value.value is None:
@@ -49,12 +49,24 @@ def register_attribute(
     info.branches.setdefault(name, []).append(Written(held, facts, node))
 
 
-def note_origin(info: ClassInfo, kind: str, value: Value) -> None:
-    """A new object of a class that makes its parts on a device of its own is there, whatever the
-    names of the parts: `self.register_parameter(f"weight{i}", …device=device…)`."""
+def note_place(info: ClassInfo, part: Tensor | Instance) -> None:
+    """A part that is elsewhere than on the default device: the class places itself. So it does
+    where it moves a part to its own device, `self.net.to(self.device)`, wherever that is. Of a part
+    without state nothing is known, and nothing needs to be."""
+    place = part.place
+    if place is info.variable:
+        info.places_itself |= part.origin is not None and part.origin.kind is StepKind.MOVED
+    elif place is not None and place != CPU:
+        info.places_itself = True
+
+
+def note_registered(info: ClassInfo, kind: str, value: Value) -> None:
+    """What is registered says whether the class places itself, whatever its name:
+    `self.register_parameter(f"weight{i}", nn.Parameter(torch.zeros(3, device=device)))`."""
     if kind == "module":
-        places = {v.place for v in alternatives(value) if type(v) is Instance}
-        info.places_itself |= not places <= {None, CPU, info.variable}
+        for each in alternatives(value):
+            if type(each) is Instance:
+                note_place(info, each)
     elif not (type(value) is Const and value.value is None):
         info.places_itself |= not (type(value) is Tensor and value.traits & DEFAULT)
 

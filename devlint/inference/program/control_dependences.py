@@ -12,6 +12,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.program.declarations import Function
+from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
 from devlint.inference.syntax.control_dependence import Branches, walk
 
@@ -34,3 +35,8 @@ class ControlDependences:
     def around(self, function: Function | None, node: cst.CSTNode | None) -> Branches:
         """Those around a node of the function; none around what stands elsewhere."""
         return self.of(function).get(node, ()) if node is not None else ()
+
+
+def branches_around(frame: Frame, node: cst.CSTNode) -> Branches:
+    """Those around a node of the function that is being inferred."""
+    return frame.unit.kept(ControlDependences).around(frame.function, node)

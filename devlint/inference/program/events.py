@@ -270,7 +270,7 @@ class TensorReturned(NamedTuple):
     """A function returns a tensor, alone or in a container beside what is in other places."""
 
     tensor: Tensor
-    beside: frozenset[Placement] = frozenset()
+    beside: frozenset[Placement]
 
 
 class Called(NamedTuple):

@@ -186,16 +186,15 @@ def _tensor(binding: Binding, value: Tensor) -> Value:
 
 def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Tensor) -> Tensor:
     """A tensor whose place is a parameter's: it is where this call's argument is."""
-    origin, parameter = _computed(binding, stand_in), 0
-    if _is_made_parameter(value):
-        assert value.origin is not None
-        origin, parameter = value.origin.known(origin.when), PARAMETER
+    origin, made = _computed(binding, stand_in), _parameter_made(value)
+    if made is not None:
+        origin = made.known(origin.when)
     origin.when = both(origin.when, value.when)
     if value.traits & INDIRECT and value.origin is not None:
         origin.within = guessed_step(binding.frame, value.origin)
     is_device = place.kind is VariableKind.DEVICE
     traits = value.traits & ~(PARAMETER | SHAPED) | stand_in.traits & (INHERITED & ~DEFAULT)
-    traits |= parameter
+    traits |= PARAMETER if made is not None else 0
     if value.traits & SHAPED:
         traits |= stand_in.traits & (SCALAR | MAYBE_SCALAR | SHAPED)
     # What the callee moves to the device that it is given is meant to be there, also where that is
@@ -300,10 +299,10 @@ def _computed(binding: Binding, tensor: Tensor) -> Provenance:
     return Provenance(StepKind.COMPUTED, binding.node, binding.frame.unit.source, tensor.origin)
 
 
-def _is_made_parameter(value: Tensor) -> bool:
-    """`return nn.Parameter(x)`: whatever it is made of, the callee has made it."""
-    is_made = value.origin is not None and value.origin.kind is StepKind.CREATED
-    return is_made and bool(value.traits & PARAMETER)
+def _parameter_made(value: Tensor) -> Provenance | None:
+    """The call by which the callee makes a parameter, of whatever: `return nn.Parameter(x)`."""
+    origin = value.origin if value.traits & PARAMETER else None
+    return origin if origin is not None and origin.kind is StepKind.CREATED else None
 
 
 def _joined(value: Tensor) -> bool:

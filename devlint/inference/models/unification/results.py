@@ -118,14 +118,13 @@ def _computed(
 def _traits(operation: Operation, candidates: list[Candidate], anchor: Tensor) -> int:
     scalar, empty, vector = SCALAR, EMPTY, VECTOR
     maybe = SCALAR | MAYBE_SCALAR
-    is_beside_number = bool(anchor.traits & maybe)  # `x.sum() / n`, where `n` is rather a number
     shaped = SHAPED if operation.pointwise and not operation.indirect else 0
     requires = 0
     for tensor, _, _ in candidates:
         scalar &= tensor.traits
         empty &= tensor.traits
-        if not tensor.traits & maybe and (tensor.is_sure or not is_beside_number):
-            maybe = 0
+        if not tensor.traits & maybe and (tensor.is_sure or not anchor.traits & maybe):
+            maybe = 0  # it is not the number `n` of `x.sum() / n`
         if not tensor.traits & SCALAR:
             vector &= tensor.traits
             shaped &= tensor.traits if tensor.place is anchor.place else 0
