@@ -47,6 +47,46 @@ def test_containers_hold_what_is_declared(annotation, asked):
     assert said(annotation, asked) == ["tensor"]
 
 
+@pytest.mark.parametrize(
+    ("imported", "annotation"),
+    [
+        ("import torch as th", "th.Tensor"),
+        ("import torch as th", "Optional[th.nn.Parameter]"),
+        ("from torch import Tensor as T", "T"),
+        ("from torch.nn import Parameter", "Parameter"),
+        ("from jaxtyping import Float", 'Float[torch.Tensor, "batch n"]'),
+        ("import jaxtyping as jt", 'jt.Int[torch.Tensor, "batch n"] | None'),
+        ("from jaxtyping import Float\nRows = Float[torch.Tensor, 'n d']", "Rows"),
+        ("from jaxtyping import Float", "\"Float[torch.Tensor, 'n d']\""),
+        ("from torchtyping import TensorType", 'TensorType[..., "n"]'),
+        ("from torchtyping import TensorType", "TensorType"),
+    ],
+)
+def test_a_tensor_is_declared_under_any_name_and_with_its_shape(imported, annotation):
+    code = f"""
+    from typing import Optional
+    import torch
+    {{imported}}
+
+    def scaled(rows: {annotation}, n: int):
+        return rows[..., None] * torch.linspace(0, 1, n)
+    """.replace("{imported}", imported.replace("\n", "\n    "))
+    (found,) = met(code)
+    assert found.endswith("likely")
+
+
+def test_the_shape_of_an_array_declares_no_tensor():
+    code = """
+    import numpy as np
+    import torch
+    from jaxtyping import Float
+
+    def scaled(rows: Float[np.ndarray, "batch n"], n: int):
+        return torch.linspace(0, 1, n) * rows[..., None]
+    """
+    assert met(code) == []
+
+
 FOREIGN = """
     import tensorflow as tf
     import numpy as np

@@ -203,8 +203,9 @@ def order(scores: torch.Tensor):
         ("table[torch.argsort(score)]", "likely"),
         ("torch.arange(len(score))[score > 0]", "likely"),  # what is counted has a dimension
         ("torch.arange(score.shape[0])[score > 0]", "likely"),
-        ("table[score > 0]", "possible"),
-        ("torch.arange(len(scores))[score > 0]", "possible"),
+        ("table[score > 0]", "likely"),  # a mask has one
+        ("table[~score.bool()]", "likely"),
+        ("table[score.long()]", "possible"),
     ],
 )
 def test_what_is_ordered_or_counted_has_a_dimension(line, confidence):

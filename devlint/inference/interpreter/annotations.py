@@ -33,10 +33,17 @@ _HOST_TYPES = _ARRAY_TYPES | frozenset(
 _TENSOR_TYPES = frozenset(
     {"Tensor", "torch.Tensor", "FloatTensor", "LongTensor", "BoolTensor", "IntTensor"}
     | {"torch.FloatTensor", "torch.LongTensor", "torch.BoolTensor", "torch.IntTensor"}
-    | {"torch.nn.Parameter", "nn.Parameter", "torch.HalfTensor", "OptTensor", "Adj"}
+    | {"torch.DoubleTensor", "torch.HalfTensor", "torch.ByteTensor", "torch.ShortTensor"}
+    | {"torch.nn.Parameter", "torch.nn.parameter.Parameter", "nn.Parameter", "OptTensor", "Adj"}
 )
+_MODULE_TYPES = frozenset({"nn.Module", "torch.nn.Module", "Module"})
+# What is known by its full name, however the file calls it: `th.Tensor`
+_FULL_NAMES = _TENSOR_TYPES | _HOST_TYPES | _MODULE_TYPES | {"torch.device"}
 
 _TRANSPARENT = frozenset({"Optional", "Final", "Annotated"})  # the type is what comes first
+# Of libraries whose annotations say shapes, too: `Float[Tensor, "batch n"]`, the type comes first,
+# and `TensorType["batch", "n"]`, a tensor.
+_SHAPED_TYPES, _SHAPED_TENSOR = "jaxtyping.", "torchtyping.TensorType"
 _WRAPPERS = _TRANSPARENT | {"Union"}
 _TUPLES = frozenset({"Tuple", "tuple"})
 _LISTS = frozenset({"List", "list", "Sequence", "Iterable"}) | _TUPLES
@@ -64,7 +71,10 @@ def names_in(frame: Frame, node: cst.BaseExpression, depth: int = _MAX_NESTING) 
     type is annotated with is none."""
     if depth == 0:
         return []
-    path = _plain_name(node)
+    library_name = _library_name(frame, _head(node))
+    if library_name == _SHAPED_TENSOR:
+        return ["Tensor"]
+    path = library_name if library_name in _FULL_NAMES else _plain_name(node)
     if path:
         alias = contracts.alias_of(frame, node)
         return [path] if alias is None else names_in(alias.frame, alias.node, depth - 1)
@@ -77,8 +87,10 @@ def names_in(frame: Frame, node: cst.BaseExpression, depth: int = _MAX_NESTING) 
         return "".join(c if c.isalnum() or c in "._" else " " for c in text).split()
     found: list[str] = []
     if isinstance(node, cst.Subscript):
-        found += names_in(frame, node.value, depth - 1)
         parts = _parts(node)
+        if _says_shape(frame, node):
+            return [name for part in parts[:1] for name in names_in(frame, part, depth - 1)]
+        found += names_in(frame, node.value, depth - 1)
         for part in parts[:1] if found[-1:] == ["Annotated"] else parts:
             found += names_in(frame, part, depth - 1)
     elif isinstance(node, cst.BinaryOperation):
@@ -94,6 +106,19 @@ def _plain_name(node: cst.BaseExpression) -> str:
     path = dotted(node)
     module, _, name = path.rpartition(".")
     return name if module in ("typing", "typing_extensions", "collections.abc") else path
+
+
+def _says_shape(frame: Frame, node: cst.Subscript) -> bool:
+    return _library_name(frame, node.value).startswith(_SHAPED_TYPES)
+
+
+def _library_name(frame: Frame, node: cst.BaseExpression) -> str:
+    """The full name of a type of a library."""
+    first, _, rest = dotted(node).partition(".")
+    value = frame.lookup(first) if first else None
+    if type(value) is not External:
+        return ""
+    return f"{value.name}.{rest}" if rest else value.name
 
 
 def _parts(node: cst.Subscript) -> list[cst.BaseExpression]:
@@ -141,11 +166,15 @@ def _without_wrappers(
     inner: cst.BaseExpression | None = None
     if isinstance(node, cst.SimpleString):
         inner = contracts.quoted_type(frame, node)
-    elif isinstance(node, cst.Subscript) and _plain_name(node.value) in _TRANSPARENT:
+    elif isinstance(node, cst.Subscript) and _is_transparent(frame, node):
         inner = next(iter(_parts(node)), None)
     elif (choices := _choices(node)) and choices != [node]:
         inner = choices[0] if len(choices) == 1 else None
     return (frame, node) if inner is None else _without_wrappers(frame, inner, depth - 1)
+
+
+def _is_transparent(frame: Frame, node: cst.Subscript) -> bool:
+    return _plain_name(node.value) in _TRANSPARENT or _says_shape(frame, node)
 
 
 def _choices(node: cst.BaseExpression) -> list[cst.BaseExpression]:
@@ -221,7 +250,7 @@ def _of_names(frame: Frame, heads: list[str], given: Given) -> Value | None:
         if type(known) is ClassValue:
             info = known.info
             return Instance(info, module=info.is_module, place=given.variable, origin=origin)
-        if heads[0] in ("nn.Module", "torch.nn.Module", "Module"):
+        if heads[0] in _MODULE_TYPES:
             return Instance(None, "", True, given.variable, origin)
         if type(known) is External and known.name in frame.unit.context.knowledge.modules:
             return _library_module(known.name, given)

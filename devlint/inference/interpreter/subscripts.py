@@ -37,7 +37,6 @@ from devlint.inference.interpreter.tensor_indices import (
     check_index,
     copy_index,
     is_beside,
-    is_boolean,
     is_integer,
     is_number,
     is_zero_dim,
@@ -47,6 +46,7 @@ from devlint.inference.interpreter.tensor_indices import (
 from devlint.inference.models import gradients, library_objects, objects
 from devlint.inference.models.elements import is_row, told_by_position, under_key
 from devlint.inference.models.modules import member, parameter_in
+from devlint.inference.models.unification.indices import is_mask
 from devlint.inference.models.unification.pending_meetings import leave_index_to_callers
 from devlint.inference.program.events import HostReads, HostWaits, NumberTaken
 from devlint.inference.program.frames import EVALUATORS, Frame
@@ -234,7 +234,7 @@ def _hold_against(frame: Frame, node: cst.Subscript, base: Tensor, indices: Indi
                     check_index(frame, node, base, index, expression)
             is_host = index.evidence is not None and index.evidence.is_host
             compared = bool(index.traits & MASK) and not is_host
-            masked = masked or compared or (index.is_sure and is_boolean(expression, index))
+            masked = masked or compared or (index.is_sure and is_mask(index, expression))
     return masked
 
 

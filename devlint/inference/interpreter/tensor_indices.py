@@ -19,7 +19,7 @@ from devlint.inference.domain.value import UNKNOWN, Unknown, Value, alternatives
 from devlint.inference.facts import MeetingKind
 from devlint.inference.models.places import on_accelerator
 from devlint.inference.models.unification.drafts import note
-from devlint.inference.models.unification.indices import index_contradiction
+from devlint.inference.models.unification.indices import index_contradiction, is_mask
 from devlint.inference.program import options
 from devlint.inference.program.assumption_sites import branch_taken, of_receiver
 from devlint.inference.program.events import HiddenCopyNote, PlaceSettled
@@ -27,20 +27,6 @@ from devlint.inference.program.frames import Frame
 
 Indices = list[tuple[Value, cst.CSTNode]]
 """The values of indices, each with its expression."""
-
-_BOOLEAN = frozenset(
-    {"bool", "isnan", "isinf", "isfinite", "logical_not", "logical_and", "logical_or"}
-    | {"logical_xor", "eq", "ne", "gt", "lt", "ge", "le", "isin", "isclose"}
-)
-
-
-def is_boolean(expression: cst.CSTNode, index: Tensor) -> bool:
-    """A tensor that a predicate made, here or under a name."""
-    made = index.origin.node if index.origin is not None else None
-    for node in (expression, made):
-        if isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
-            return node.func.attr.value in _BOOLEAN
-    return False
 
 
 def may_be_number(node: cst.Subscript, index: Value) -> bool:
@@ -107,7 +93,7 @@ def check_index(
     frame: Frame, node: cst.Subscript, base: Tensor, index: Tensor, expression: cst.CSTNode
 ) -> None:
     """A tensor on the CPU refuses to be read at an index on an accelerator."""
-    found = index_contradiction(frame, base, index)
+    found = index_contradiction(frame, base, index, expression)
     if found is not None:
         sides = (base, node.value), (index, expression)
         if len(of_receiver(frame, base)) > 1:
@@ -139,10 +125,7 @@ def is_advanced(indices: Indices) -> bool:
 
 def is_masked(indices: Indices) -> bool:
     """One of the indices is a mask."""
-    return any(
-        bool(index.traits & MASK) or is_boolean(expression, index)
-        for index, expression in _sure_tensors(indices)
-    )
+    return any(is_mask(index, expression) for index, expression in _sure_tensors(indices))
 
 
 def _sure_tensors(indices: Indices) -> Iterator[tuple[Tensor, cst.CSTNode]]:
