@@ -122,7 +122,15 @@ def _advice(facts: Facts, meeting: Meeting) -> str:
     if device is None:
         place = made.node if made is not None else meeting.site.node
         device = device_expression(facts, meeting.right, place) or "…"
-    return f"make the generator there: `torch.Generator(device={device})`"
+    return f"make the generator there: `torch.Generator(device={device}){_seed(made)}`"
+
+
+def _seed(made: Site | None) -> str:
+    """The seed of `torch.manual_seed(0)`, for a generator that is made instead."""
+    node = made.node if made is not None else None
+    if not isinstance(node, cst.Call) or not text_of(node.func).endswith(".manual_seed"):
+        return ""
+    return f".manual_seed({', '.join(text_of(each) for each in node.args)})"
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -166,7 +174,7 @@ that is given one of an accelerator: they draw on the host; also noise (`torch.r
 `device=` that is drawn with the caller's generator, and moved to an input's or a module's device at
 once.""",
     why="""\
-`torch.Generator()` is a CPU generator. Filling an accelerator's tensor with it raises
+`torch.Generator()` is a CPU generator, and so is what `torch.manual_seed(0)` returns. Filling an accelerator's tensor with it raises
 `RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`. Draw on the host and
 move, for numbers
 that are the same on every device, or make the generator on the device.""",
@@ -184,6 +192,11 @@ import torch
 generator = torch.Generator()
 weights = torch.empty(10, device="cuda")
 weights.normal_(generator=generator)
+""",
+        """\
+import torch
+
+noise = torch.randn(4, 4, generator=torch.manual_seed(0), device="cuda")
 """,
         """\
 import torch

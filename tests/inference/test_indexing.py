@@ -132,6 +132,13 @@ def test_out_must_be_where_the_result_is():
     assert meeting == "index: y@cpu torch.add x@cuda certain"
 
 
+@pytest.mark.parametrize("maker", ["torch.manual_seed(0)", "torch.random.manual_seed(0)"])
+def test_the_generator_that_a_seed_gives_is_the_host_s(maker):
+    (found,) = met(f'torch.randn(3, device="cuda", generator={maker})')
+    assert found.startswith("generator: ") and "@cpu torch.randn" in found
+    assert met(f"torch.randn(3, generator={maker})") == []
+
+
 def test_a_generator_belongs_to_one_device():
     code = 'g = torch.Generator()\ntorch.randn(3, device="cuda", generator=g)'
     [meeting] = met(code)

@@ -37,7 +37,7 @@ MAX_NESTING = 6
 ANNOTATED = frozenset({"typing.Annotated", "typing_extensions.Annotated"})
 
 
-_TYPES = ("typing.", "typing_extensions.", "collections.abc.", "builtins.") + ("jaxtyping.",)
+_TYPES = ("typing.", "typing_extensions.", "collections.abc.", "builtins.", "jaxtyping.")
 
 
 _TUPLES = frozenset({"typing.Tuple", "builtins.tuple"})

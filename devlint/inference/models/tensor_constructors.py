@@ -47,6 +47,11 @@ def _generator(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return Generator(place, frame.origin(StepKind.CREATED, node))
 
 
+def _seeded(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`torch.manual_seed(0)` gives the generator of the CPU, which nobody else has named."""
+    return Generator(CPU, frame.origin(StepKind.CREATED, node))
+
+
 def _parameter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.get(0, "data")
     wanted = arguments.get(1, "requires_grad")
@@ -186,6 +191,8 @@ def _vector(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 TENSOR_CONSTRUCTORS: dict[str, Handler] = {
     "torch.Generator": _generator,
+    "torch.manual_seed": _seeded,
+    "torch.random.manual_seed": _seeded,
     "torch.nn.Parameter": _parameter,
     "torch.nn.parameter.Parameter": _parameter,
     "torch.nn.UninitializedParameter": _uninitialized,

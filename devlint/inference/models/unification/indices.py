@@ -12,7 +12,6 @@ from devlint.inference.models.unification.exemptions import is_on_cpu
 from devlint.inference.program.assumption_sites import of_value
 from devlint.inference.program.frames import Frame
 
-
 _PREDICATES = frozenset(
     {"bool", "isnan", "isinf", "isfinite", "logical_not", "logical_and", "logical_or"}
     | {"logical_xor", "eq", "ne", "gt", "lt", "ge", "le", "isin", "isclose"}
