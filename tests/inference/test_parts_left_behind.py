@@ -52,6 +52,29 @@ def test_parts_that_come_along_are_no_contradiction(moved, label):
     assert met(STEP.format(moved=moved, label=label)) == []
 
 
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        'inputs = {"ids": batch[0].to(device), "types": batch[1]}',
+        'inputs = {"ids": batch["ids"].to(device), "types": batch["types"]}',
+        'inputs = {"ids": batch[0].to(device)}; inputs["types"] = batch[1]',
+        "inputs = dict(ids=batch[0].to(device), types=batch[1])",
+        'inputs = {"ids": batch[0].to(device), "types": batch[1] if typed else None}',
+    ],
+)
+def test_what_is_spread_by_name_is_given_as_if_it_were_written_there(inputs):
+    code = f"""
+    def train(model, loader, device, typed):
+        for batch in loader:
+            {inputs}
+            model(**inputs)[0].backward()
+    """
+    (found,) = met(code)
+    assert found.endswith("likely")
+    types = next(each for each in ('batch["types"]', "batch[1]") if each in inputs)
+    assert met(code.replace(types, f"{types}.to(device)")) == []
+
+
 def test_a_part_that_may_be_a_number_is_only_possible():
     code = """
     def scaled(net, data, device):

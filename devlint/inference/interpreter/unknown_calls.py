@@ -162,8 +162,9 @@ def untold_result(name: str) -> Value:
 
 
 def _operands(frame: Frame, node: cst.Call, arguments: Arguments) -> Operands:
-    """The arguments that live together: no measures, and what `*xs` spreads only alone."""
-    spread = {argument.value for argument in node.args if argument.star}
+    """The arguments that live together: no measures, and what `*xs` spreads only alone. What
+    `**inputs` spreads has names, as if it were written there."""
+    spread = {argument.value for argument in node.args if argument.star == "*"}
     operands = [
         (value, argument)
         for value, argument in arguments.all()
