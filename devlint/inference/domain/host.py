@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 from devlint.inference.domain.path_conditions import PathCondition, Sides
@@ -88,6 +88,18 @@ RANK_VARIABLES = ("RANK", "SLURM_PROCID")  # of the environment, with that numbe
 
 
 ARRAY = Host(array=True)
+
+
+def number_of(values: Iterable[Value]) -> Host:
+    """A number that is computed of others: of a shape's numbers it is one of that shape.
+    `math.ceil(x.shape[0] / 2)`, `max(x.shape)`"""
+    sizes = (v.sizes for v in values if type(v) is Host and not v.array)
+    return next((Host(of) for of in sizes if of is not None), HOST)
+
+
+def are_numbers(values: Iterable[Value]) -> bool:
+    """Numbers, and shapes."""
+    return all(type(v) is Const or (type(v) is Host and not v.array) for v in values)
 
 
 DTYPE = Host()

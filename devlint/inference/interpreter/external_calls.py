@@ -6,7 +6,7 @@ import libcst as cst
 
 from devlint.inference.conventions import holds
 from devlint.inference.domain.containers import Sequence
-from devlint.inference.domain.host import ARRAY, HOST, External, Host
+from devlint.inference.domain.host import ARRAY, HOST, External, Host, are_numbers, number_of
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, UNREAD, Value, alternatives
 from devlint.inference.interpreter.unknown_calls import call_unknown, may_move, untold_result
@@ -46,6 +46,9 @@ def call_external(frame: Frame, node: cst.Call, name: str, arguments: Arguments)
     result = call_library(frame, node, name, arguments)
     last = name.rpartition(".")[2]
     root = name.partition(".")[0]
+    values = [value for value, _ in arguments.all()]
+    if (root == "math" or (root == "numpy" and last in _OF_NUMBERS)) and are_numbers(values):
+        return number_of(values)
     if root == "numpy" and last in _OF_NUMBERS and not _holds_array(arguments):
         return HOST if all(is_number(value) for value, _ in arguments.all()) else UNKNOWN
     if result is not None:

@@ -10,7 +10,18 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.conventions import found
-from devlint.inference.domain.host import FALSE, HOST, NONE, TRUE, Const, External, Host
+from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import (
+    FALSE,
+    HOST,
+    NONE,
+    TRUE,
+    Const,
+    External,
+    Host,
+    are_numbers,
+    number_of,
+)
 from devlint.inference.domain.tensors import MAYBE_SCALAR, Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.facts import MeetingKind
@@ -18,6 +29,7 @@ from devlint.inference.models.devices import parse_device
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.iterables import PYTHON_ITERABLES
 from devlint.inference.models.registration import register_by_name
+from devlint.inference.models.sizes import parts
 from devlint.inference.models.unification.meetings import meet
 from devlint.inference.program.constructors import is_set_by_constructor
 from devlint.inference.program.declarations import ClassInfo
@@ -131,8 +143,10 @@ def _sum(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value, argument = arguments.positional[0]
     inner = frame.interpreter.element_of(frame, value, argument)
     if any(type(v) is Tensor for v in alternatives(inner)):
-        return meet(frame, node, "sum", [(inner, argument)], True, MeetingKind.OPERATION)
-    return HOST
+        terms = parts(value, argument)  # `sum([x, y])`
+        operands = terms if len(terms) > 1 else [(inner, argument)]
+        return meet(frame, node, "sum", operands, True, MeetingKind.OPERATION)
+    return number_of([value])
 
 
 def _extreme(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -141,10 +155,10 @@ def _extreme(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
         value, argument = arguments.positional[0]
         inner = frame.interpreter.element_of(frame, value, argument)
         frame.emit(NumberTaken(node, shorten(node.func), inner, argument))
-        return inner if type(inner) is Tensor else HOST
+        return inner if type(inner) is Tensor else number_of([value])
     found = [v for v, _ in arguments.positional if type(v) is Tensor]
     if not found:
-        return HOST
+        return number_of(v for v, _ in arguments.positional)
     numbers = any(type(v) is Const or type(v) is Host for v, _ in arguments.positional)
     first = found[0]
     for value, argument in arguments.positional:
@@ -154,9 +168,19 @@ def _extreme(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return first.with_place(first.place, first.origin, add=MAYBE_SCALAR)
 
 
+def _power(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    values = [value for value, _ in arguments.positional]
+    return number_of(values) if are_numbers(values) else UNKNOWN
+
+
+def _quotient(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    number = _power(frame, node, arguments)
+    return UNKNOWN if number is UNKNOWN else Sequence([number, number], None, "tuple")
+
+
 def _absolute(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     value = arguments.positional[0][0] if arguments.positional else UNKNOWN
-    return value if type(value) is Tensor else HOST
+    return value if type(value) is Tensor else number_of([value])
 
 
 def _every(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -223,6 +247,8 @@ _BUILTINS: dict[str, Handler] = {
     "max": _extreme,
     "min": _extreme,
     "abs": _absolute,
+    "pow": _power,
+    "divmod": _quotient,
     "super": _super,
     "getattr": _getattr,
     "setattr": _setattr,
