@@ -93,6 +93,13 @@ def test_host_libraries_read_tensors_on_the_host() -> None:
         "PIL": "PIL.Image.fromarray",
         "ase": "ase.Atoms",
         "matplotlib": "matplotlib.pyplot.plot",
+        "soundfile": "soundfile.write",
+        "imageio": "imageio.imwrite",
+        "tifffile": "tifffile.imwrite",
+        "seaborn": "seaborn.heatmap",
+        "SimpleITK": "SimpleITK.GetImageFromArray",
+        "open3d": "open3d.utility.Vector3dVector",
+        "trimesh": "trimesh.Trimesh",
     }
     knowledge = knowing(*names)
     for name in names.values():
