@@ -153,3 +153,76 @@ def test_a_decorator(decorator):
 def run(x: torch.Tensor):
     return x * torch.zeros(3)
 """)
+
+
+MODEL = """
+import copy
+from torchvision import models
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.fc = nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.fc(x)
+"""
+
+
+@pytest.mark.parametrize(
+    "brought",
+    [
+        *("model = Net().cuda()", 'model = Net().to("cuda")', "model = Net(); model.to(device)"),
+        *("model = Net(); model = model.to(device)", "model = Net().to(device).eval()"),
+        *("model = Net().half().cuda()", "model = nn.Sequential(Net(), nn.ReLU()).to(device)"),
+        *("model = models.resnet18(pretrained=True).to(device)", "(model := Net()).to(device)"),
+        *("model = Net()\n    if torch.cuda.is_available():\n        model.cuda()",),
+        *("model = Net().cuda() if torch.cuda.is_available() else Net()",),
+        *("model = torch.compile(Net().to(device))", "model = torch.jit.script(Net()).to(device)"),
+        *(
+            "model = copy.deepcopy(Net().to(device))",
+            'nets = {"a": Net().to(device)}; model = nets["a"]',
+        ),
+        *(
+            "model = [Net().to(device) for _ in range(3)][0]",
+            "with torch.device(device): model = Net()",
+        ),
+        *('model = torch.jit.load("net.pt", map_location=device)',),
+        *('model = torch.load("net.pt", map_location=device)',),
+        *('model = torch.load("net.pt", map_location=device)["model"].eval()',),
+    ],
+)
+def test_a_model_that_is_brought_there(brought):
+    assert is_found(f"""{MODEL}
+def run(device):
+    {brought}
+    return model(torch.zeros(1, 3))
+
+run(torch.device("cuda"))
+""")
+
+
+@pytest.mark.parametrize(
+    "fed",
+    [
+        *("model(torch.zeros(3))", "model(x=torch.zeros(3))", "model.forward(torch.zeros(3))"),
+        *("[model(torch.zeros(3)) for _ in range(3)]", "model(*[torch.zeros(3)])"),
+        *("functools.partial(model, torch.zeros(3))()", "list(map(model, [torch.zeros(3)]))"),
+        *("[model(batch) for batch in torch.utils.data.DataLoader([torch.zeros(3)])]",),
+        *("model(next(iter(torch.utils.data.DataLoader([torch.zeros(3)]))))",),
+        *("torch.utils.checkpoint.checkpoint(model, torch.zeros(3), use_reentrant=False)",),
+        *("torch.utils.checkpoint.checkpoint(lambda x: model(x), torch.zeros(3))",),
+        *("torch.jit.trace(model, torch.zeros(3))", "torch.vmap(model)(torch.zeros(3, 3))"),
+        *('torch.onnx.export(model, torch.zeros(3), "net.onnx")', "model.fc(torch.zeros(3))"),
+    ],
+)
+def test_a_model_that_is_fed(fed):
+    found = met(f"""{HEAD}{MODEL}
+def run(device):
+    model = Net().to(device)
+    return {fed}
+
+run(torch.device("cuda"))
+""")
+    assert any("possible" not in each for each in found)
+    assert not any(name in each for each in found for name in ("checkpoint@", "map@", "trace@"))

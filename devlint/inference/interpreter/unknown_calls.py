@@ -124,8 +124,7 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         for tensor in given if is_criterion or is_module else ():
             if not is_open_batch(tensor):
                 tensor.show()
-        moved = callee.origin is not None and callee.origin.taken.kind is StepKind.MOVED
-        if moved and callee.place is not None:
+        if _is_placed(callee):
             output = _call_moved(frame, node, callee, arguments)
             return gradients.after_unknown(frame, node, output)
     if holds("class-name", last):
@@ -154,6 +153,14 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     if type(output) is Tensor and is_module:
         output = elements.output(output)
     return gradients.after_unknown(frame, node, output)
+
+
+def _is_placed(callee: Tensor) -> bool:
+    """It was moved, or loaded to a device: `torch.load("net.pt", map_location=device)`"""
+    if callee.place is None or callee.origin is None:
+        return False
+    moved = callee.origin.taken.kind is StepKind.MOVED
+    return moved or callee.origin.root.kind is StepKind.LOADED
 
 
 def untold_result(name: str) -> Value:
@@ -200,7 +207,7 @@ _COLLECTIVES = frozenset({"gather_for_metrics"})  # of what is called on an unkn
 
 
 def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> Value:
-    """A callee that was moved is a module: its inputs must be where it is. One that takes records
+    """A callee that was moved, or loaded somewhere, is a module: its inputs must be where it is. One that takes records
     may be a pipeline, which moves what is in them; and one of a class that was not read, though the
     project has it, may have no parameters at all. One that takes a text is a pipeline, which may
     well end on the host."""

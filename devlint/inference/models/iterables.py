@@ -118,14 +118,12 @@ def _enumerate(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 
 
 def _map(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
-
     if len(arguments.positional) < 2:
         return UNKNOWN
     callee = arguments.positional[0][0]
     parts = [(frame.interpreter.element_of(frame, v, n), n) for v, n in arguments.positional[1:]]
-    return Sequence(
-        None, frame.interpreter.call(frame, node, callee, Arguments(parts, {})), "iterator"
-    )
+    given = Arguments(parts, {}, callee=node.args[0].value)
+    return Sequence(None, frame.interpreter.call(frame, node, callee, given), "iterator")
 
 
 def _through(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:

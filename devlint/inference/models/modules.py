@@ -84,6 +84,7 @@ def is_self(frame: Frame, value: Instance) -> bool:
 def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Arguments) -> Value:
     """`module(x)`: its inputs must be where it is, and its result is there."""
     place, origin = placed(frame, module)
+    callee = arguments.called_by(node)
     if module.info is not None and not stateful(frame, module):
         place = None
     for part in parts_left(frame, module):
@@ -100,10 +101,10 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         return _result(frame, node, place, origin, arguments)
     if module.items is not None and module.library.endswith("Sequential"):
         if not stateful(frame, module):
-            return meet(frame, node, shorten(node.func), arguments.all(), False)
+            return meet(frame, node, shorten(callee), arguments.all(), False)
         if _begins_with_layer(module):
             _show_input(arguments)
-        check_inputs(frame, node, node.func, place, origin, arguments)
+        check_inputs(frame, node, callee, place, origin, arguments)
         return _result(frame, node, place, origin, arguments)
     known = frame.unit.context.knowledge.module(module.library) if module.library else None
     if scatters(module):
@@ -116,13 +117,13 @@ def call_module(frame: Frame, node: cst.Call, module: Instance, arguments: Argum
         operands = arguments.all()
         if known.agreement is Agreement.FREE:
             operands = operands[:1]  # the others may be anywhere
-        result = meet(frame, node, shorten(node.func), operands, False, MeetingKind.INPUT)
+        result = meet(frame, node, shorten(callee), operands, False, MeetingKind.INPUT)
         return _shape(result, known.results, known.scalar)
     if known is None and module.library:
         return _result(frame, node, place, origin, arguments)
     if _is_layer(module):
         _show_input(arguments)
-    at_fault = check_inputs(frame, node, node.func, place, origin, arguments, known is not None)
+    at_fault = check_inputs(frame, node, callee, place, origin, arguments, known is not None)
     result = _result(frame, node, None if at_fault else place, origin, arguments)
     if known is not None:
         return _shape(result, known.results, known.scalar)

@@ -77,6 +77,22 @@ def _partial(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     return Partial(callee, rest, keywords)
 
 
+# What `checkpoint` keeps for itself.
+_OF_CHECKPOINT = frozenset(
+    {"use_reentrant", "preserve_rng_state", "context_fn", "determinism_check", "debug"}
+)
+
+
+def _checkpoint(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`checkpoint(block, x)`: the result of `block(x)`."""
+    if not arguments.positional:
+        return UNKNOWN
+    rest = {k: v for k, v in arguments.keywords.items() if k not in _OF_CHECKPOINT}
+    callee = node.args[0].value if node.args and node.args[0].star == "" else None
+    given = Arguments(arguments.positional[1:], rest, arguments.open, callee=callee)
+    return frame.interpreter.call(frame, node, arguments.positional[0][0], given)
+
+
 def _cache(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """`lru_cache(f)` and `lru_cache(maxsize=n)(f)`: a module in it is hidden from its parent."""
     callee = arguments.positional[0][0] if arguments.positional else None
@@ -93,9 +109,14 @@ WRAPPERS: dict[str, Handler] = {
     "torch.jit.trace": _traced,
     "torch.jit.load": _script_module,
     "torch.jit.freeze": _same,
+    "torch.utils.checkpoint.checkpoint": _checkpoint,
     "torch.vmap": _same,
     "torch.func.vmap": _same,
     "functorch.vmap": _same,
+    # Derivatives are where the function is called.
+    **dict.fromkeys(
+        (f"torch.func.{name}" for name in ("grad", "jacrev", "jacfwd", "hessian")), _same
+    ),
     "copy.deepcopy": _copied,
     "copy.copy": _copied,
     "dataclasses.replace": _replaced,

@@ -17,7 +17,7 @@ from devlint.records import dataclass
 class Arguments:
     """The arguments of one call, evaluated."""
 
-    __slots__ = ("keywords", "open", "positional", "spread")
+    __slots__ = ("callee", "keywords", "open", "positional", "spread")
 
     def __init__(
         self,
@@ -25,11 +25,17 @@ class Arguments:
         keywords: dict[str, tuple[Value, cst.CSTNode]],
         is_open: bool = False,
         spread: int | None = None,
+        callee: cst.BaseExpression | None = None,
     ) -> None:
         self.positional = positional
         self.keywords = keywords
         self.open = is_open  # `*args` or `**kwargs` of unknown content may give more
         self.spread = spread  # the position of the one `*args` of unknown length
+        self.callee = callee  # what another call calls with them: `net` of `checkpoint(net, x)`
+
+    def called_by(self, node: cst.Call) -> cst.BaseExpression:
+        """What is called with them, as it is written."""
+        return self.callee or node.func
 
     def fitted(self, required: int) -> list[tuple[Value, cst.CSTNode]]:
         """The positional arguments of a call that gives as many as there have to be: what stands
