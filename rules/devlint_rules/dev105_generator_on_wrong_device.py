@@ -174,7 +174,8 @@ that is given one of an accelerator: they draw on the host; also noise (`torch.r
 `device=` that is drawn with the caller's generator, and moved to an input's or a module's device at
 once.""",
     why="""\
-`torch.Generator()` is a CPU generator, and so is what `torch.manual_seed(0)` returns. Filling an accelerator's tensor with it raises
+`torch.Generator()` is a CPU generator, and so is what `torch.manual_seed(0)` returns. Filling an
+accelerator's tensor with it raises
 `RuntimeError: Expected a 'cuda' device type for generator but found 'cpu'`. Draw on the host and
 move, for numbers
 that are the same on every device, or make the generator on the device.""",

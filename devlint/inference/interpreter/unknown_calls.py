@@ -207,10 +207,10 @@ _COLLECTIVES = frozenset({"gather_for_metrics"})  # of what is called on an unkn
 
 
 def _call_moved(frame: Frame, node: cst.Call, callee: Tensor, arguments: Arguments) -> Value:
-    """A callee that was moved, or loaded somewhere, is a module: its inputs must be where it is. One that takes records
-    may be a pipeline, which moves what is in them; and one of a class that was not read, though the
-    project has it, may have no parameters at all. One that takes a text is a pipeline, which may
-    well end on the host."""
+    """A callee that was moved, or loaded somewhere, is a module: its inputs must be where it is.
+    One that takes records may be a pipeline, which moves what is in them; and one of a class that
+    was not read, though the project has it, may have no parameters at all. One that takes a text is
+    a pipeline, which may well end on the host."""
     if arguments.positional and _is_text(arguments.positional[0][0]):
         return UNKNOWN
     module = Instance(None, "", True, callee.place, callee.origin)

@@ -36,6 +36,7 @@ class Binding:
     def __init__(self, frame: Frame, node: cst.CSTNode, function: Function) -> None:
         self.frame = frame
         self.node = node
+        self.callee: cst.CSTNode = node.func if isinstance(node, cst.Call) else node
         self.function = function
         self.places: dict[Variable, Tensor] = {}  # a stand-in with the actual place and traits
         self.values: dict[Evidence, Value] = {}

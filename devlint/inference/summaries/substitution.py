@@ -127,6 +127,7 @@ def _bind(
 ) -> Binding:
     function = callee.function
     binding = Binding(frame, node, function)
+    binding.callee = arguments.callee or binding.callee
     parameters = summary.parameters
     start = 0
     info = function.info
@@ -141,7 +142,7 @@ def _bind(
             for each in (info, *related):  # what a base registers lives there, too
                 binding.places[each.variable] = Tensor(place, origin, 0)
                 binding.owners.add(each.variable)
-                binding.nodes[each.variable] = _holder(node, function)
+                binding.nodes[each.variable] = _holder(binding)
             binding.holder = bound
             if bound.given is not None:
                 binding.places.update(bound.given)
@@ -312,7 +313,7 @@ def _tell(
         if kind is not MeetingKind.INDEX and is_left_behind(frame, odd, other):
             assumed += left_behind(frame, odd, _argument(inside, binding, node))
     if _fed_by_its_holder(a, b, binding) or _fed_by_its_holder(b, a, binding):
-        assumed.append(fed_from_elsewhere(frame, call_name(node)))
+        assumed.append(fed_from_elsewhere(frame, binding.callee))
     sides = [(a, _argument(left, binding, node)), (b, _argument(right, binding, node))]
     for kept, argument in sides:
         if kept.place == CPU and is_of_state(kept.when):
@@ -324,7 +325,7 @@ def _tell(
     if handed is None or not _is_direct(frame, pending, handed, a, b, binding):
         assumed += _reached(frame, node, pending, binding)
     if as_module and kind is not MeetingKind.CONTRACT:
-        kind, said = MeetingKind.INPUT, shorten(call_name(node))
+        kind, said = MeetingKind.INPUT, shorten(binding.callee)
     there = Site(_source_of(pending, frame), pending.node)
     note(frame, node, kind, said, sides[0], sides[1], tuple(assumed), there)
     leave_to_callers(frame, node, pending.kind, pending.operation, a, b, pending.pointwise)
@@ -449,10 +450,10 @@ def _fed_by_its_holder(held: Tensor, given: Tensor, binding: Binding) -> bool:
     )
 
 
-def _holder(node: cst.CSTNode, function: Function) -> cst.CSTNode:
+def _holder(binding: Binding) -> cst.CSTNode:
     """`net` of `net(x)` and of `net.encode(x)`."""
-    func = call_name(node)
-    if isinstance(func, cst.Attribute) and func.attr.value == function.name:
+    func = binding.callee
+    if isinstance(func, cst.Attribute) and func.attr.value == binding.function.name:
         return func.value
     return func
 
@@ -470,10 +471,6 @@ def _operands(inside: Tensor, binding: Binding) -> list[Tensor]:
         t.with_place(CPU, t.origin, add=DEFAULT) if t.place == CPU and not was_moved(t) else t
         for t in found
     ]
-
-
-def call_name(node: cst.CSTNode) -> cst.CSTNode:
-    return node.func if isinstance(node, cst.Call) else node
 
 
 def _source_of(pending: Pending, frame: Frame) -> Source:

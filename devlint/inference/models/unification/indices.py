@@ -57,8 +57,9 @@ def is_mask(index: Tensor, expression: cst.CSTNode | None = None) -> bool:
 def _is_predicate(node: cst.CSTNode | None) -> bool:
     if isinstance(node, cst.UnaryOperation):
         return isinstance(node.operator, cst.BitInvert)
-    is_method = isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute)
-    return is_method and node.func.attr.value in _PREDICATES
+    if not isinstance(node, cst.Call) or not isinstance(node.func, cst.Attribute):
+        return False
+    return node.func.attr.value in _PREDICATES
 
 
 def _is_measured_by(base: Tensor, index: Tensor) -> bool:
