@@ -226,3 +226,31 @@ run(torch.device("cuda"))
 """)
     assert any("possible" not in each for each in found)
     assert not any(name in each for each in found for name in ("checkpoint@", "map@", "trace@"))
+
+
+@pytest.mark.parametrize(
+    ("use", "found"),
+    [
+        ("return model(transform(Image.open(path)).unsqueeze(0))", True),
+        ("image = np.array(Image.open(path)); return model(val_transforms(image)[None])", True),
+        ("image = preprocess(Image.open(path))[None]; return model(image)", True),
+        ("image = preprocess(Image.open(path))[None].to(device); return model(image)", False),
+        ("return transform(Image.open(path)).unsqueeze(0)", False),
+        ("return model(transform(torch.zeros(3).to(device)))", False),  # where its tensor is
+        ("return model(transform_points(Image.open(path)))", False),
+    ],
+)
+def test_what_a_transform_makes_of_an_image_is_on_the_host(use, found):
+    assert (
+        is_found(f"""{MODEL}
+from PIL import Image
+from elsewhere import preprocess, transform, transform_points, val_transforms
+
+def run(path, device):
+    model = Net().to(device)
+    {use}
+
+run("a.png", torch.device("cuda"))
+""")
+        == found
+    )

@@ -10,7 +10,7 @@ from devlint.inference.domain.host import NONE, Const, DeviceValue, Host
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.placement import CPU, Device, Variable
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import INDIRECT, Tensor
+from devlint.inference.domain.tensors import DEFAULT, INDIRECT, Tensor
 from devlint.inference.domain.value import (
     CONVERTED,
     UNKNOWN,
@@ -141,6 +141,9 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
         named = untold_result(last)
         if named is not UNKNOWN:
             return named
+        if holds("host-transform", last) and _is_host_data(arguments):
+            origin = frame.origin(StepKind.COMPUTED, node)
+            return Tensor(CPU, origin, DEFAULT, Evidence())
     if is_indifferent(last):
         is_open = len(tensors) == 1 and tensors[0].place is None
         return Tensor(None, None, 0, Evidence()) if is_open else UNKNOWN
@@ -153,6 +156,12 @@ def call_unknown(frame: Frame, node: cst.Call, callee: Value, arguments: Argumen
     if type(output) is Tensor and is_module:
         output = elements.output(output)
     return gradients.after_unknown(frame, node, output)
+
+
+def _is_host_data(arguments: Arguments) -> bool:
+    """Images, arrays, and what else is no tensor: `transform(Image.open(path))`."""
+    values = [value for value, _ in arguments.all()]
+    return any(type(v) is Host for v in values) and all(type(v) in (Host, Const) for v in values)
 
 
 def _is_placed(callee: Tensor) -> bool:
