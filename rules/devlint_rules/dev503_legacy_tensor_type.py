@@ -53,6 +53,8 @@ def _in_todays_words(mention: Mention) -> str | None:
             return 'torch.set_default_device("cuda")'
         return f"torch.set_default_dtype({found[1]})" if found and found[0] == "cpu" else None
     if subject is not None and func.endswith(".type"):
+        if _is_variable(value, kind):
+            return None  # it may hold another one where there is no card
         found = meaning(value, kind)
         return f'{atom(subject)}.to("{found[0]}", {found[1]})' if found else None
     found = meaning(node.func, kind)
@@ -60,6 +62,11 @@ def _in_todays_words(mention: Mention) -> str | None:
         where = ', device="cuda"' if found[0] == "cuda" else ""
         return f"torch.tensor({text_of(value)}, dtype={found[1]}{where})"
     return None
+
+
+def _is_variable(node: cst.BaseExpression, kind: str) -> bool:
+    """It is named otherwise than the type that it holds."""
+    return is_path(text_of(node)) and text_of(node).rpartition(".")[2] != kind.rpartition(".")[2]
 
 
 def _of_list(node: cst.Call, kind: str) -> str | None:

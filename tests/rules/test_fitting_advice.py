@@ -35,6 +35,24 @@ def test_the_type_of_another_tensor_serves_the_cpu_and_cuda_alike(tmp_path, targ
 
 
 @pytest.mark.parametrize(
+    ("given", "advice"),
+    [
+        ('"torch.cuda.FloatTensor"', 'write `x.to("cuda", torch.float32)`'),
+        ("torch.cuda.FloatTensor", 'write `x.to("cuda", torch.float32)`'),
+        ("kind", "name them apart: `dtype=` and `device=`"),  # without a card it is another one
+    ],
+)
+def test_a_type_that_a_variable_holds_is_not_written_out(tmp_path, given, advice):
+    code = (
+        "def cast(x, use_cuda):\n"
+        '    kind = "torch.cuda.FloatTensor" if use_cuda else "torch.FloatTensor"\n'
+        f"    print(kind)\n    return x.type({given})\n"
+    )
+    (finding,) = found(tmp_path, code, "DEV503")
+    assert finding.advice == advice
+
+
+@pytest.mark.parametrize(
     ("kind", "dtype"), [("FloatTensor", "torch.float32"), ("BoolTensor", "torch.bool")]
 )
 def test_what_stands_in_for_a_legacy_constructor_has_its_dtype(tmp_path, kind, dtype):
