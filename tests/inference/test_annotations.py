@@ -75,6 +75,67 @@ def test_a_tensor_is_declared_under_any_name_and_with_its_shape(imported, annota
     assert found.endswith("likely")
 
 
+@pytest.mark.parametrize(
+    ("parameter", "used"),
+    [
+        ("rows: t.Optional[torch.Tensor]", "rows"),
+        ("rows: t.Annotated[torch.Tensor, 3]", "rows"),
+        ('rows: t.List["torch.Tensor"]', "rows[0]"),
+        ("rows: t.Iterator[torch.Tensor]", "next(rows)"),
+        ("rows: abc.Collection[torch.Tensor]", "list(rows)[0]"),
+        ("*rows: torch.Tensor", "rows[0]"),
+        ("**rows: torch.Tensor", 'rows["a"]'),
+        ("rows: Batch", "rows.images"),  # of a data class
+        ("rows: Pair", "rows.images"),  # of a named tuple
+        ("rows", "t.cast(torch.Tensor, rows)"),
+        ("rows", "made(rows)"),  # by the annotation of what the function returns
+        (
+            "rows",
+            "rows.net.made(rows)",
+        ),
+    ],
+)
+def test_what_is_declared_is_followed(parameter, used):
+    code = f"""
+    import typing as t
+    from collections import abc
+    from dataclasses import dataclass
+    import elsewhere
+    import torch
+
+    @dataclass
+    class Batch:
+        images: torch.Tensor
+        name: str = ""
+
+    class Pair(t.NamedTuple):
+        images: torch.Tensor
+        name: str
+
+    def made(rows) -> torch.Tensor:
+        return elsewhere.made(rows)
+
+    def scaled({parameter}):
+        return {used} * torch.linspace(0, 1, 3)
+    """
+    found = met(code)
+    assert any(each.endswith("likely") for each in found) == ("rows.net" not in used)
+
+
+def test_a_name_is_declared_where_it_is_bound():
+    code = """
+    import elsewhere
+    import torch
+
+    def scaled(rows):
+        {name} = elsewhere.made(rows)
+        return made * torch.linspace(0, 1, 3)
+    """
+    (found,) = met(code.replace("{name}", "made: torch.Tensor"))
+    assert found.endswith("likely")
+    assert met(code.replace("{name}", "made")) == []
+
+
 def test_the_shape_of_an_array_declares_no_tensor():
     code = """
     import numpy as np

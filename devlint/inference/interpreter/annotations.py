@@ -46,7 +46,11 @@ _TRANSPARENT = frozenset({"Optional", "Final", "Annotated"})  # the type is what
 _SHAPED_TYPES, _SHAPED_TENSOR = "jaxtyping.", "torchtyping.TensorType"
 _WRAPPERS = _TRANSPARENT | {"Union"}
 _TUPLES = frozenset({"Tuple", "tuple"})
-_LISTS = frozenset({"List", "list", "Sequence", "Iterable"}) | _TUPLES
+_LISTS = (
+    frozenset({"List", "list", "Sequence", "MutableSequence", "Iterable", "Iterator"})
+    | frozenset({"Collection", "Generator"})
+    | _TUPLES
+)
 _DICTS = frozenset({"Dict", "dict", "Mapping"})
 _MAPPINGS = _DICTS | {"MutableMapping"}
 
@@ -74,7 +78,7 @@ def names_in(frame: Frame, node: cst.BaseExpression, depth: int = _MAX_NESTING) 
     library_name = _library_name(frame, _head(node))
     if library_name == _SHAPED_TENSOR:
         return ["Tensor"]
-    path = library_name if library_name in _FULL_NAMES else _plain_name(node)
+    path = library_name if library_name in _FULL_NAMES else _plain_name(frame, node)
     if path:
         alias = contracts.alias_of(frame, node)
         return [path] if alias is None else names_in(alias.frame, alias.node, depth - 1)
@@ -102,9 +106,10 @@ def names_in(frame: Frame, node: cst.BaseExpression, depth: int = _MAX_NESTING) 
     return found
 
 
-def _plain_name(node: cst.BaseExpression) -> str:
+def _plain_name(frame: Frame, node: cst.BaseExpression) -> str:
+    """`Optional` of `t.Optional`, where `t` is `typing`; of others all that is written."""
     path = dotted(node)
-    module, _, name = path.rpartition(".")
+    module, _, name = (_library_name(frame, node) or path).rpartition(".")
     return name if module in ("typing", "typing_extensions", "collections.abc") else path
 
 
@@ -135,6 +140,15 @@ def says_host(frame: Frame, annotation: cst.Annotation | None) -> bool:
     return bool(heads) and all(a in _HOST_TYPES for a in heads)
 
 
+def says_tensor(frame: Frame, annotation: cst.Annotation | None) -> bool:
+    """An annotation that admits tensors alone: `Tensor`, `Optional[Float[Tensor, "n"]]`."""
+    if annotation is None:
+        return False
+    names = names_in(frame, annotation.annotation)
+    heads = [a for a in names if a not in _WRAPPERS and a != "None"]
+    return bool(heads) and all(a in _TENSOR_TYPES for a in heads)
+
+
 def declared_value(
     frame: Frame, annotation: cst.BaseExpression, given: Given, depth: int = _MAX_NESTING
 ) -> Value | None:
@@ -142,8 +156,8 @@ def declared_value(
     if depth == 0:
         return None
     frame, node = _without_wrappers(frame, annotation)
-    choices = _choices(node)
-    if len(choices) > 1 and any(_plain_name(_head(each)) in _LISTS for each in choices):
+    choices = _choices(frame, node)
+    if len(choices) > 1 and any(_plain_name(frame, _head(each)) in _LISTS for each in choices):
         values = [_of_choice(frame, each, given, depth - 1) for each in choices]
         known = [each for each in values if each is not None]
         return union(known) if len(known) == len(values) else None
@@ -168,21 +182,21 @@ def _without_wrappers(
         inner = contracts.quoted_type(frame, node)
     elif isinstance(node, cst.Subscript) and _is_transparent(frame, node):
         inner = next(iter(_parts(node)), None)
-    elif (choices := _choices(node)) and choices != [node]:
+    elif (choices := _choices(frame, node)) and choices != [node]:
         inner = choices[0] if len(choices) == 1 else None
     return (frame, node) if inner is None else _without_wrappers(frame, inner, depth - 1)
 
 
 def _is_transparent(frame: Frame, node: cst.Subscript) -> bool:
-    return _plain_name(node.value) in _TRANSPARENT or _says_shape(frame, node)
+    return _plain_name(frame, node.value) in _TRANSPARENT or _says_shape(frame, node)
 
 
-def _choices(node: cst.BaseExpression) -> list[cst.BaseExpression]:
+def _choices(frame: Frame, node: cst.BaseExpression) -> list[cst.BaseExpression]:
     """The types of which a value has one: `Tensor` and `list` in `Tensor | list | None`."""
     if isinstance(node, cst.BinaryOperation):
-        found = [*_choices(node.left), *_choices(node.right)]
-    elif isinstance(node, cst.Subscript) and _plain_name(node.value) == "Union":
-        found = [choice for each in _parts(node) for choice in _choices(each)]
+        found = [*_choices(frame, node.left), *_choices(frame, node.right)]
+    elif isinstance(node, cst.Subscript) and _plain_name(frame, node.value) == "Union":
+        found = [choice for each in _parts(node) for choice in _choices(frame, each)]
     else:
         return [node]
     return [each for each in found if dotted(each) != "None"]
@@ -193,7 +207,7 @@ def _head(node: cst.BaseExpression) -> cst.BaseExpression:
 
 
 def _of_choice(frame: Frame, node: cst.BaseExpression, given: Given, depth: int) -> Value | None:
-    if _plain_name(node) in _LISTS:
+    if _plain_name(frame, node) in _LISTS:
         return Sequence(None, given.untyped(), "list")
     return declared_value(frame, node, given, depth)
 
@@ -204,7 +218,7 @@ def _container(
     """A sequence or a mapping, if the annotation says what some part of it is."""
     if not isinstance(node, cst.Subscript):
         return None
-    name, parts = _plain_name(node.value), _parts(node)
+    name, parts = _plain_name(frame, node.value), _parts(node)
     if name in _MAPPINGS and len(parts) == 2:
         held = declared_value(frame, parts[1], given, depth - 1)
         return None if held is None else Mapping({}, held)

@@ -15,6 +15,7 @@ from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import PARAMETER, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose
 from devlint.inference.interpreter import contract_checks, contracts
+from devlint.inference.interpreter.annotations import says_tensor
 from devlint.inference.interpreter.attribute_writes import write_attribute, write_parameter_data
 from devlint.inference.interpreter.class_attributes import left_so_far
 from devlint.inference.interpreter.item_assignments import assign_item
@@ -291,6 +292,9 @@ def run_annotated(frame: Frame, node: cst.AnnAssign) -> bool:
         declared = frame.control.contract or contracts.of_annotation(
             frame, node.annotation.annotation
         )
+        for each in alternatives(value) if says_tensor(frame, node.annotation) else ():
+            if type(each) is Tensor:
+                each.show()
         if declared is not None:
             value = contract_checks.hold(
                 frame, node, f"`{code(node.target)}`", value, node.value, declared

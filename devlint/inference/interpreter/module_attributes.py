@@ -140,9 +140,12 @@ def _registered(frame: Frame, node: cst.Attribute, holder: Instance, value: Tens
 
 
 def _given(holder: Instance, value: Value, place: Variable) -> Value:
-    """An attribute on a parameter's device, seen from outside: as the constructor's call says."""
+    """An attribute on a parameter's device, seen from outside: as the constructor's call says; of
+    an object that is handed in, where that is."""
     stand_in = holder.given.get(place) if holder.given is not None else None
     where = stand_in.place if stand_in is not None else None
+    if holder.given is None and holder.origin is not None:
+        where = holder.place if holder.origin.kind is StepKind.PARAMETER else None
     if type(value) is DeviceValue:
         return DeviceValue(where)
     if type(value) is Tensor:

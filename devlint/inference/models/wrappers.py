@@ -10,12 +10,14 @@ import libcst as cst
 from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.host import Const, External, Host
 from devlint.inference.domain.provenance import StepKind
+from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import UNKNOWN, Value, alternatives, union
 from devlint.inference.models import module_places
 from devlint.inference.models.devices import place_of
 from devlint.inference.models.handlers import Handler
 from devlint.inference.models.module_inputs import feed
 from devlint.inference.models.parallel import PARALLEL
+from devlint.inference.models.tensor_classes import TENSOR
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.values import FunctionValue, Instance, Partial
@@ -64,6 +66,17 @@ def _traced(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
 def _same(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
     """A wrapper that gives back what it wraps, as far as devices go: `torch.compile(m)`."""
     return arguments.positional[0][0] if arguments.positional else UNKNOWN
+
+
+def _cast(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
+    """`cast(Tensor, x)`: the value itself, which is a tensor."""
+    if len(arguments.positional) < 2:
+        return UNKNOWN
+    kind, value = arguments.positional[0][0], arguments.positional[1][0]
+    for each in alternatives(value) if type(kind) is External and kind.name == TENSOR else ():
+        if type(each) is Tensor:
+            each.show()
+    return value
 
 
 def _partial(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
@@ -120,7 +133,7 @@ WRAPPERS: dict[str, Handler] = {
     "copy.deepcopy": _copied,
     "copy.copy": _copied,
     "dataclasses.replace": _replaced,
-    "typing.cast": lambda f, n, a: a.positional[1][0] if len(a.positional) > 1 else UNKNOWN,
+    "typing.cast": _cast,
     **PARALLEL,
     "functools.partial": _partial,
     "functools.lru_cache": _cache,

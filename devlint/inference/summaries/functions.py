@@ -13,10 +13,19 @@ from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import both
 from devlint.inference.domain.placement import CUDA, Placement, Variable, VariableKind
 from devlint.inference.domain.provenance import StepKind
-from devlint.inference.domain.tensors import INHERITED, Tensor
-from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, union
+from devlint.inference.domain.tensors import INDIRECT, INHERITED, Tensor
+from devlint.inference.domain.value import (
+    UNKNOWN,
+    Union,
+    Value,
+    alternatives,
+    cases,
+    choose,
+    is_untold,
+    union,
+)
 from devlint.inference.interpreter import contract_checks, contract_places, contracts
-from devlint.inference.interpreter.annotations import says_host
+from devlint.inference.interpreter.annotations import Given, declared_value, says_host, says_tensor
 from devlint.inference.interpreter.attribute_writes import settle_writes
 from devlint.inference.interpreter.control_flow import block
 from devlint.inference.interpreter.parameters import initial_value
@@ -262,11 +271,37 @@ def _rest(frame: Frame, function: Function, param: cst.Param | None) -> Paramete
     name = param.name.value
     variable = Variable(name, VariableKind.INPUT, True)
     origin = frame.origin(StepKind.PARAMETER, param)
-    place = None if works_on_host(function) else variable
-    return Parameter(name, variable, Tensor(place, origin, 0, Evidence()), None, True)
+    given = Given(variable, None if works_on_host(function) else variable, origin)
+    declared: Value | None = None
+    if param.annotation is not None:
+        declared = declared_value(frame, param.annotation.annotation, given)
+    value = given.untyped() if declared is None else declared
+    return Parameter(name, variable, value, None, True)
 
 
 def _result(frame: Frame) -> Value:
+    """What the function returns, as its annotation says."""
+    function, result = frame.function, _returned(frame)
+    node = function.node if function is not None else None
+    if not isinstance(node, cst.FunctionDef) or not says_tensor(frame, node.returns):
+        return result
+    for value in alternatives(result):
+        if type(value) is Tensor:
+            value.show()
+    return _of_subclass(frame, node) if is_untold(result) or result is NONE else result
+
+
+def _of_subclass(frame: Frame, node: cst.FunctionDef) -> Value:
+    """`def embed(self, x) -> Tensor: raise NotImplementedError`: where the object is that it is
+    called on, by a class out of sight."""
+    function = frame.function
+    if function is None or function.info is None or frame.instance is None:
+        return UNKNOWN
+    origin = frame.origin(StepKind.COMPUTED, node.name)
+    return Tensor(function.info.variable, origin, INDIRECT, Evidence(True))
+
+
+def _returned(frame: Frame) -> Value:
     """What the function returns; one return on the default device beside a rigid one is a
     contradiction."""
     yields, returned = frame.outcome.yields, frame.outcome.returns
