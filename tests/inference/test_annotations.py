@@ -112,6 +112,10 @@ def test_what_is_declared_is_followed(parameter, used):
         images: torch.Tensor
         name: str
 
+    class Net(torch.nn.Module):
+        def embed(self, rows) -> torch.Tensor:
+            raise NotImplementedError
+
     def made(rows) -> torch.Tensor:
         return elsewhere.made(rows)
 
@@ -120,6 +124,30 @@ def test_what_is_declared_is_followed(parameter, used):
     """
     found = met(code)
     assert any(each.endswith("likely") for each in found) == ("rows.net" not in used)
+
+
+@pytest.mark.parametrize(
+    ("line", "is_tensor"),
+    [
+        ("rows (Tensor): which of them", True),
+        ("rows (torch.FloatTensor, optional): which of them", True),
+        (":type rows: torch.Tensor", True),
+        ("rows : torch.Tensor", True),
+        ("rows (Tensor | ndarray): which of them", False),
+        ("rows (list[Tensor]): which of them", False),
+        ("other_rows (Tensor): which of them", False),
+    ],
+)
+def test_a_docstring_declares_a_tensor(line, is_tensor):
+    code = f"""
+    def scaled(rows, other_rows):
+        \"\"\"Scaled.
+
+        {line}
+        \"\"\"
+        return rows * torch.linspace(0, 1, 3)
+    """
+    assert bool(met(code)) == is_tensor
 
 
 def test_a_name_is_declared_where_it_is_bound():

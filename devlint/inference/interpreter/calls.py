@@ -216,8 +216,8 @@ def _call_own_method(
             # `def to(self, device): …; return super().to(device)`
             modules.call_method(frame, node, base, function.name, arguments)
         return result
-    frame.interpreter.call_function(frame, node, bound, arguments)
-    return _of_override(call_unknown(frame, node, UNKNOWN, arguments))
+    declared = frame.interpreter.call_function(frame, node, bound, arguments)
+    return _of_override(call_unknown(frame, node, UNKNOWN, arguments), declared)
 
 
 def _call_on_object(
@@ -228,12 +228,13 @@ def _call_on_object(
     return call_unknown(frame, node, UNKNOWN, arguments) if found is None else found
 
 
-def _of_override(result: Value) -> Value:
-    """An override runs, and no contract says what it gives: a tensor, if it is used as one. What
-    it makes of what is on the host may be anywhere, as of a batch."""
+def _of_override(result: Value, declared: Value | None) -> Value:
+    """An override runs, and no contract says what it gives: a tensor, if it is used or declared as
+    one. What it makes of what is on the host may be anywhere, as of a batch."""
+    is_tensor = type(declared) is Tensor and declared.is_sure
     if type(result) is not Tensor or type(result.place) is not Variable:
-        return UNKNOWN
-    return Tensor(result.place, result.origin, result.traits, Evidence())
+        return declared if is_tensor and declared is not None else UNKNOWN
+    return Tensor(result.place, result.origin, result.traits, Evidence(is_tensor))
 
 
 def call_value(frame: Frame, node: cst.Call, callee: Value, arguments: Arguments) -> Value:

@@ -89,7 +89,7 @@ def initial_value(
         return parameter(Sequence(None, HOST, default.kind), None)  # `size=(3, 4)`: numbers
     if holds("configuration-name", name):
         return parameter(UNKNOWN, None)
-    evidence = Evidence()
+    evidence = Evidence(not annotation and function.says("documented-tensor", name))
     evidence.hints.number = holds("number-name", name)
     value = Tensor(place, origin, SHAPED, evidence)
     if type(default) is Const and default.value is None:
