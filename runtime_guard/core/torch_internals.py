@@ -28,6 +28,8 @@ _dispatch: Any = torch.utils._python_dispatch
 tensor_base: Any = torch._C.TensorBase
 storage_base: Any = torch._C.StorageBase
 functions_in_cpp: Any = torch._VF
+forward_ad: Any = torch.autograd.forward_ad
+"""Its ``_current_level`` is 0 or more where dual tensors are."""
 mkldnn_enabled: Callable[[], bool] = _c._get_mkldnn_enabled
 enable_mkldnn: Callable[[bool], None] = _c._set_mkldnn_enabled
 nn_in_cpp: Any = torch._C._nn

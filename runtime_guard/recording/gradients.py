@@ -18,6 +18,9 @@ from runtime_guard.core.torch_internals import disable_torch_function
 from runtime_guard.recording import observers
 from runtime_guard.recording.events import Kind
 
+_VIEWS = 20
+"""Of more views of views than these nothing is said."""
+
 
 def watch_leaf(move: Move, leaf: torch.Tensor, copy: torch.Tensor, what: str, where: str) -> None:
     """``copy``, the result of ``move``, is no leaf; ``where`` says from where to where it went."""
@@ -31,11 +34,24 @@ def watch_leaf(move: Move, leaf: torch.Tensor, copy: torch.Tensor, what: str, wh
     _without_holder()
 
 
-def on_use(move: Move) -> None:
-    """The copy takes part in something: is there anybody left to get the gradient?"""
+def on_use(move: Move, operand: torch.Tensor) -> None:
+    """The copy, or what shares its memory, takes part in something: is there anybody left to get
+    the gradient?"""
+    if not _leads_to(operand.grad_fn, move.leaf):
+        return  # a leaf was made of the copy, or it is looked at without its graph
     accumulates, move.leaf = move.leaf, None
     if torch.is_grad_enabled() and sys.getrefcount(accumulates.variable) <= _without_holder():
         _lost(move, "nothing holds the leaf, which gets the gradient")
+
+
+def _leads_to(node: Any, leaf: Any) -> bool:
+    """Is ``node`` of the copy of ``leaf``, or of views of that?"""
+    for _ in range(_VIEWS):
+        if node is None or node is leaf:
+            return node is not None
+        below = node.next_functions
+        node = below[0][0] if below else None
+    return False
 
 
 @cache

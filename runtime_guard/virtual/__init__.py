@@ -12,6 +12,7 @@ The modules:
     whereabouts, moves, legacy_types: where tensors are, and how they get from one device to another
     gradient_nodes, gradient_checks: where gradients are computed, and those that are elsewhere
     tensor_groups: tensors by device
+    forward_mode: where tangents are
     autocast, autocast_policies, attention, kernels: what an accelerator computes otherwise
     accelerator_api, device_context, libraries: what `torch.cuda` and the others say
     device_properties, memory_figures, management: what a card is, how full, and who else tells it

@@ -17,6 +17,7 @@ from runtime_guard.core.torch_internals import (
     push_saved_tensors_hooks,
 )
 from runtime_guard.virtual import gradient_checks
+from runtime_guard.virtual.forward_mode import tag_tangents
 from runtime_guard.virtual.function_mode import FunctionMode
 from runtime_guard.virtual.machine import Machine
 
@@ -50,6 +51,7 @@ def patch_functions(patches: Patches, machine: Machine) -> None:
     real = vars(function)["apply"]  # of Python's making, of C's since torch 2.14
 
     def apply(cls: Any, *args: Any, **kwargs: Any) -> Any:
+        tag_tangents(args)
         result = real.__get__(None, cls)(*args, **kwargs)
         with disable_torch_function():
             gradient_checks.gradients_stay(machine, result, args, cls.__name__)

@@ -62,7 +62,7 @@ def copy_into(
             placement = placement_of(tensor)
             if placement is not None and placement.move is not None:
                 if tensor is value:
-                    note_use(placement, plan, by_host=target is CPU)
+                    note_use(placement, plan, tensor, by_host=target is CPU)
                 else:
                     placement.move.used = True
         mode.latest = placement_of(written)

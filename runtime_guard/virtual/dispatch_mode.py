@@ -20,12 +20,14 @@ from runtime_guard.core.torch_internals import (
     current_node,
     custom_operators,
     disable_torch_function,
+    forward_ad,
     function_mode_count,
     is_tracing,
 )
 from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import copy_into, is_move, move_below
+from runtime_guard.virtual.forward_mode import tag_operands
 from runtime_guard.virtual.gradient_nodes import device_of_node
 from runtime_guard.virtual.graphs import draw_on
 from runtime_guard.virtual.meetings import meet
@@ -68,6 +70,8 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
             definition = custom_operators.get(func._schema.name)
             if definition is not None:
                 return self._python_kernel(definition, func, args, kwargs or {})
+        if forward_ad._current_level >= 0:
+            tag_operands(args, self.function_mode.call, self._composite_placement())
         if Watch.current is not None:
             dispatch = self._dispatch_in_races
         else:
@@ -156,7 +160,7 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
             else:
                 self.latest = first
                 if first is not None and first.move is not None:
-                    note_use(first, plan)
+                    note_use(first, plan, args[0])
                 return plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         elif plan.treatment is not Treatment.SAME or (kwargs and plan.keyword_tensors):
             return self._special(plan, func, args, kwargs or {})
@@ -187,16 +191,16 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
                 if found is None:
                     untagged = True
                 elif first is None:
-                    first = found
+                    first, holder = found, item
                 elif found is not first and found.device is not first.device:
                     mixed = True
                 elif found.move is not None:
-                    note_use(found, plan)
+                    note_use(found, plan, item)
         self.latest = first
         if first is None:
             return plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         if first.move is not None:
-            note_use(first, plan)
+            note_use(first, plan, holder)
         if mixed or (untagged and first.device is not CPU) or plan.indexing or plan.reads:
             return meet(self, plan, func, args, kwargs or {})
         result = plan.run(*args, **kwargs) if kwargs else plan.run(*args)

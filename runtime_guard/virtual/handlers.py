@@ -18,7 +18,15 @@ from runtime_guard.core.torch_internals import (
     nn_in_cpp,
 )
 from runtime_guard.recording import observers
-from runtime_guard.virtual import composites, conversions, factories, host_reads, moves, writes
+from runtime_guard.virtual import (
+    composites,
+    conversions,
+    factories,
+    forward_mode,
+    host_reads,
+    moves,
+    writes,
+)
 from runtime_guard.virtual.function_mode import Args, FunctionMode, Handler, Kwargs
 
 __tracebackhide__ = True  # pytest shows the user's frames only
@@ -109,6 +117,7 @@ def build_handlers() -> dict[Any, Handler]:
         table[flex_attention] = composites.flex
     table[torch.device] = _named_device
     table[torch.ops.aten._assert_tensor_metadata.default] = composites.assert_metadata
+    table[functions_in_cpp._unpack_dual] = forward_mode.unpack_dual
     table[torch.ctc_loss] = composites.ctc_loss
     table[nn_in_cpp.one_hot] = composites.one_hot
     table[torch.tensor_split] = table[tensor.tensor_split] = composites.tensor_split

@@ -32,7 +32,7 @@ def meet(
     for tensor in tensors:
         placement = placement_of(tensor)
         if placement is not None:
-            note_use(placement, plan)
+            note_use(placement, plan, tensor)
     if (
         plan.composite is not None
         and not plan.indexing

@@ -14,13 +14,18 @@ from runtime_guard.virtual import moves
 from runtime_guard.virtual.function_mode import FunctionMode
 
 
-def note_use(placement: Placement, plan: Plan, *, by_host: bool = True) -> None:
-    """An operand was used: what watches its move is told."""
+def note_use(
+    placement: Placement, plan: Plan, operand: torch.Tensor, *, by_host: bool = True
+) -> None:
+    """An operand was used: what watches its move is told.
+
+    A view alone wants no gradient: it may yet become a leaf itself.
+    """
     watched = placement.move
     if watched is not None:
         watched.used = True
-        if watched.leaf is not None and not plan.copies:
-            gradients.on_use(watched)
+        if watched.leaf is not None and not (plan.copies or plan.view):
+            gradients.on_use(watched, operand)
         # a copy back to the device waits its turn behind the one that is on its way
         if not watched.landed and by_host and not (plan.copies and moves.moving.active):
             moves.report_read(watched, plan.name)

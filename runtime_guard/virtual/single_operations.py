@@ -26,6 +26,7 @@ from runtime_guard.core.torch_internals import (
     PYTHON_SNAPSHOT,
     dispatch_mode_at,
     dispatch_mode_count,
+    forward_ad,
     function_mode_count,
     functions_in_cpp,
     is_any_autocast_enabled,
@@ -127,6 +128,7 @@ def pass_by(
         or dispatch_mode_at(0) is not hook
         or saved_tensors_hooks(False) is not None
         or is_any_autocast_enabled()
+        or forward_ad._current_level >= 0  # tangents are to be seen
         or (
             kwargs
             and not (

@@ -423,6 +423,22 @@ class TestProblems:
         assert self.seen(guard) == [(Kind.NON_LEAF_MOVE, at)]
         assert "nothing holds the leaf" in guard.problems[0].detail
 
+    def test_a_moved_leaf_of_which_a_parameter_is_made(self):
+        with DeviceGuard() as guard:
+            stored = torch.rand(4, requires_grad=True).cuda()  # as `torch.export.load` does
+            weight = nn.Parameter(stored.as_strided((2, 2), (2, 1)))
+            nn.functional.linear(torch.ones(1, 2, device="cuda"), weight).sum().backward()
+            stored.detach().mul(2)
+        assert weight.grad is not None
+        assert self.seen(guard) == []
+
+    def test_a_moved_leaf_that_is_computed_with_by_a_view(self):
+        with DeviceGuard() as guard:
+            at = line() + 1
+            stored = torch.rand(4, requires_grad=True).cuda()
+            stored.view(2, 2).sum()
+        assert self.seen(guard) == [(Kind.NON_LEAF_MOVE, at)]
+
     def test_a_moved_leaf_that_is_asked_for_its_gradient(self):
         with DeviceGuard() as guard:
             leaf = torch.rand(2, requires_grad=True)
