@@ -125,7 +125,8 @@ class Event:
     shapes: list[str] = field(default_factory=list)
     """Up to ``MAX_SHAPES`` different ``float32[64, 10]``."""
     origins: Stack = ()
-    """Where the tensors that met were made and last moved (mixed-device operations)."""
+    """Where the tensors that met were made and last moved, and where a moved copy was thrown away
+    (mixed-device operations)."""
     at: Expression | None = None
     """Of the innermost line the expression that it is (bugs)."""
 

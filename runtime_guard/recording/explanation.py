@@ -11,18 +11,15 @@ from runtime_guard.core.placement import UNTAGGED, Placement, computed_at, place
 from runtime_guard.core.sites import nearest, site_of, user_frames
 from runtime_guard.core.torch_internals import disable_torch_function, real_device
 from runtime_guard.recording.events import hint_at
-from runtime_guard.recording.names import name_in_frames, sides_of_operator, variables
+from runtime_guard.recording.names import names_of, variables
 
 
 def explain_operands(tensors: Sequence[torch.Tensor], argument_names: Sequence[str]) -> str:
     """```mask`: made on cpu at model.py:41; `x`: moved to cuda:0 at train.py:88``."""
     frames = user_frames()
-    names = [name_in_frames(tensor, frames) for tensor in tensors]
-    if None in names and len(names) == 2 and frames:
-        sides = sides_of_operator(frames[0]) or (None, None)
-        names = [name or side for name, side in zip(names, sides, strict=True)]
     parts = []
-    for tensor, name, argument in zip(tensors, names, argument_names, strict=False):
+    named = zip(tensors, names_of(tensors, frames), argument_names, strict=False)
+    for tensor, name, argument in named:
         operand = f"`{name}`" if name is not None else _argument(argument)
         parts.append(f"{operand}: {_told(tensor)}{_beside(tensor, frames)}")
     return "; ".join([*parts, *_thrown_away(tensors), *_attributes(tensors)])

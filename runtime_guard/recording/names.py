@@ -10,7 +10,7 @@ import ast
 import itertools
 import linecache
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType, ModuleType
 from typing import Any
 
@@ -31,17 +31,29 @@ _OWN = frozenset(vars(torch.nn.Module()))
 """The attributes in which a module keeps its state and its hooks."""
 
 
-def name_in_frames(tensor: torch.Tensor, frames: Sequence[FrameType]) -> str | None:
-    """What the user's innermost frames call ``tensor``.
+def names_of(tensors: Sequence[torch.Tensor], frames: Sequence[FrameType]) -> list[str | None]:
+    """What the user's innermost frames call each of ``tensors``, the operands of one operation.
 
-    Another tensor object on the same storage (a view, a transposed weight) counts when no name
-    stands for the very object.
+    Beside an operator what is written there counts when no name stands for the very object, and at
+    last a name of another tensor object on the same storage (a view, a transposed weight).
     """
-    for same in (_is_same, _shares_storage):
-        for frame in frames[:3]:
-            for name, value in itertools.islice(_names(frame), _AT_MOST):
-                if same(value, tensor):
-                    return name
+    names = [_name_in(frames, tensor, _is_same) for tensor in tensors]
+    if None in names and len(names) == 2 and frames:
+        sides = sides_of_operator(frames[0]) or (None, None)
+        names = [name or side for name, side in zip(names, sides, strict=True)]
+    return [
+        name or _name_in(frames, tensor, _shares_storage)
+        for name, tensor in zip(names, tensors, strict=True)
+    ]
+
+
+def _name_in(
+    frames: Sequence[FrameType], tensor: torch.Tensor, same: Callable[[Any, torch.Tensor], bool]
+) -> str | None:
+    for frame in frames[:3]:
+        for name, value in itertools.islice(_names(frame), _AT_MOST):
+            if same(value, tensor):
+                return name
     return None
 
 

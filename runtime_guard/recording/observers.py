@@ -343,13 +343,15 @@ def reads_of_elements(what: str, data: object) -> None:
 
 
 def origins_of(tensors: Sequence[torch.Tensor]) -> Stack:
-    """The lines that made or last moved ``tensors``, as far as they are known."""
-    sites: list[Site] = []
-    for tensor in tensors:
-        placement = placement_of(tensor)
+    """The lines that made or last moved ``tensors``, as far as they are known, and those that threw
+    a moved copy of one away."""
+    sites: list[Site | None] = []
+    for placement in map(placement_of, tensors):
         if placement is not None:
-            sites += [s for s in (placement.made, placement.moved) if s is not None]
-    return tuple(dict.fromkeys(sites))
+            sites += [placement.made, placement.moved]
+            thrown = placement.thrown_away
+            sites += [] if thrown is None else [thrown.site, thrown.at]
+    return tuple(dict.fromkeys(site for site in sites if site is not None))
 
 
 def _object(policy: Policy, text: str) -> None:

@@ -387,6 +387,22 @@ class TestConfirm:
         assert [e.kind for e in result.missed] == [Kind.HOST_READ]
         assert "! missed       train.py:31 host-read: can't convert" in render_text(result)
 
+    def test_what_comes_of_a_copy_that_was_thrown_away_is_not_missed(self, program, tmp_path):
+        (tmp_path / "thrown.py").write_text(
+            "import torch\n"
+            "layer = torch.nn.Linear(2, 2).cuda()\n"
+            "x = torch.ones(1, 2)\n"
+            "x.cuda()\n"
+            "layer(x)\n"
+        )
+        thrown = {**finding("DEV201", 4), "path": "thrown.py"}
+        found = confirm({**program, "findings": [thrown]}, ["thrown.py"], virtual="cuda:1")
+        assert found.findings[0]["verdict"] == "confirmed"
+        assert found.missed == []
+        other = {**finding("DEV201", 3), "path": "thrown.py"}
+        found = confirm({**program, "findings": [other]}, ["thrown.py"], virtual="cuda:1")
+        assert [event.kind for event in found.missed] == [Kind.DISCARDED_MOVE, Kind.MIXED]
+
     def test_text(self, program, capsys):
         assert run_confirm("findings.json", ["train.py"], virtual="cuda:2") == 1
         shown = capsys.readouterr().out

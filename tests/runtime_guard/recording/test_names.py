@@ -169,6 +169,19 @@ class TestWhatIsWritten:
         assert "`torch.ones(3)`: made on cpu" in said(add, there())
         assert "`torch.ones(3)`: made on cpu" in said(compare, there())
 
+    def test_a_view_rather_than_a_variable_on_the_same_memory(self):
+        def meet(whole, rows):
+            return rows[0] * torch.ones(3)
+
+        whole = torch.ones(2, 3, device="cuda")
+        assert "`rows[0]`: made on cuda:0" in said(meet, whole, whole.view(2, 3))
+
+    def test_of_a_call_a_variable_on_the_same_memory(self):
+        def meet(rows):
+            return torch.mul(rows[0], torch.ones(3))
+
+        assert "`rows`: made on cuda:0" in said(meet, torch.ones(2, 3, device="cuda"))
+
     def test_not_in_a_product_of_matrices_whose_kernel_may_turn_them_round(self):
         def meet(x):
             return torch.ones(3, 3) @ x.exp()
