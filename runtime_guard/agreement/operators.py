@@ -29,6 +29,8 @@ POINTWISE = frozenset(
     """
     )
 )
+ITERATED = frozenset({"binary_cross_entropy"})
+"""Point-wise on an accelerator (a TensorIterator there), with no scalar of the host allowed."""
 COPIES = frozenset(
     # the two sides may live anywhere: at::native::copy_ is the transfer itself
     _names(

@@ -28,6 +28,7 @@ from runtime_guard.agreement.operators import (
     HOST_ARGUMENTS,
     INDEX_WRITES,
     INDEXING,
+    ITERATED,
     POINTWISE,
     READ_BY_ITEM,
     SHAPE_ONLY,
@@ -87,12 +88,17 @@ CONVOLUTIONS = frozenset({"convolution", "convolution_overrideable", "_convoluti
 KERNEL_OF = {
     # composite kernels whose check is that of the kernel below them
     "embedding": "wrapper_CUDA__index_select",
+    "stack": "wrapper_CUDA_cat",
     "complex": "wrapper_CUDA_out_complex_out",
     "polar": "wrapper_CUDA_out_polar_out",
     # what CUDA takes for it, of float32 at least
     "_scaled_dot_product_flash_attention_for_cpu": (
         "wrapper_CUDA___scaled_dot_product_efficient_attention"
     ),
+}
+ARGUMENT_OF = {
+    # what such a kernel calls an argument
+    ("_scaled_dot_product_flash_attention_for_cpu", "attn_mask"): "attn_bias",
 }
 
 LEGACY_NAMES = {
@@ -243,7 +249,9 @@ def _refuse(
             return Refusal(own.format(**devices), common, position)
         except KeyError:
             pass
-    if not is_checked(func) and (torch.Tag.pointwise in func.tags or name in POINTWISE):
+    if not is_checked(func) and (
+        torch.Tag.pointwise in func.tags or name in POINTWISE or name in ITERATED
+    ):
         accelerator, other = (
             (expected, found) if expected.device.type != "cpu" else (found, expected)
         )
@@ -255,6 +263,7 @@ def _refuse(
         )
     kernel = KERNEL_OF.get(name) or _wrapper_name(func, name)
     argument = found.name.partition("[")[0]
+    argument = ARGUMENT_OF.get((name, argument), argument)
     return Refusal(
         f"Expected all tensors to be on the same device, but got {argument} is on {found.device}, "
         f"different from other tensors on {expected.device} (when checking argument in method "

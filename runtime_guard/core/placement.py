@@ -20,6 +20,7 @@ from runtime_guard.core.torch_internals import (
     capture_frames,
     disable_torch_function,
     frames_of_captured,
+    without_batch,
 )
 
 TAG = "_devlint_placement"
@@ -202,6 +203,8 @@ def plain_part(tensor: torch.Tensor) -> torch.Tensor | None:
     with disable_torch_function(), contextlib.suppress(Exception):
         if torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             return torch._C._functorch.get_unwrapped(tensor)
+        if torch._C._functorch.is_legacy_batchedtensor(tensor):  # of `check_batched_grad=True`
+            return without_batch(tensor)
         layout = tensor.layout
         if layout is torch.sparse_coo:
             return tensor._values()

@@ -158,6 +158,14 @@ class dispatcher:
         return guard
 
 
+def without_batch(tensor: torch.Tensor) -> torch.Tensor:
+    """The whole that a slice of the older ``vmap`` (``torch._vmap_internals``) stands for."""
+    level = _c._vmapmode_increment_nesting() - 1
+    _c._vmapmode_decrement_nesting()
+    whole: torch.Tensor = torch._remove_batch_dim(tensor, level, 1, 0)
+    return whole
+
+
 def wraps_others(tensor: torch.Tensor) -> bool:
     """Is it a tensor without memory whose class answers for it (``_make_wrapper_subclass``)?"""
     if type(tensor).__torch_dispatch__ is torch.Tensor.__torch_dispatch__:

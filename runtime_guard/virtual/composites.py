@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -35,14 +36,18 @@ def same_device_first(names: tuple[str, str], text: str) -> Handler:
     return handler
 
 
-def all_together(text: str) -> Handler:
-    """A composite that first wants all its tensors on one device, 0-dim ones included."""
+def all_together(text: str, names: Sequence[str] = ()) -> Handler:
+    """A composite that first wants all its tensors on one device, 0-dim ones included.
+
+    ``names`` are its arguments, where it takes no list of tensors.
+    """
 
     def handler(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
         tensors = tensors_of([*args, *kwargs.values()])
-        for tensor in tensors[1:]:
+        called = names or [f"tensors[{number}]" for number in range(len(tensors))]
+        for tensor, name in zip(tensors[1:], called[1:], strict=False):
             pair = (tensors[0], tensor)
-            refuse_if_apart(mode, text, pair, ("tensors[0]", "tensors[i]"), name_of(func))
+            refuse_if_apart(mode, text, pair, (called[0], name), name_of(func))
         return mode.enter(func, args, kwargs)
 
     return handler

@@ -16,6 +16,7 @@ from runtime_guard.core.torch_internals import (
     function_mode_count,
 )
 from runtime_guard.recording import observers
+from runtime_guard.recording.contradictions import refuse
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.function_mode import Args, FunctionMode, Kwargs
 from runtime_guard.virtual.refusals import check_generator
@@ -24,17 +25,15 @@ __tracebackhide__ = True  # pytest shows the user's frames only
 
 
 FROM_DATA = (torch.tensor, torch.as_tensor, torch.asarray)
-SPARSE = tuple(
-    getattr(torch, name)
-    for name in (
-        "sparse_coo_tensor",
-        "sparse_compressed_tensor",
-        "sparse_csr_tensor",
-        "sparse_csc_tensor",
-        "sparse_bsr_tensor",
-        "sparse_bsc_tensor",
-    )
-)
+SPARSE: dict[Any, tuple[str, ...]] = {
+    torch.sparse_coo_tensor: ("indices",),
+    torch.sparse_compressed_tensor: ("compressed_indices", "plain_indices"),
+    torch.sparse_csr_tensor: ("crow_indices", "col_indices"),
+    torch.sparse_csc_tensor: ("ccol_indices", "row_indices"),
+    torch.sparse_bsr_tensor: ("crow_indices", "col_indices"),
+    torch.sparse_bsc_tensor: ("ccol_indices", "row_indices"),
+}
+"""Constructors of sparse tensors, and what they call the indices, behind which the values stand."""
 
 
 def default_device(mode: FunctionMode) -> torch.device | None:
@@ -187,28 +186,64 @@ def new(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
 
 def sparse(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
     """Sparse constructors: the device is ``device=`` or that of the values."""
+    names = (*SPARSE[func], "values")
+    positions = dict(zip(names, args, strict=False))
+    named = positions | kwargs
     target = _asked_device(mode, kwargs)
-    tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, torch.Tensor)]
-    if target is None and tensors:
-        target = moves.device_of(tensors[-1])
     if target is None:
-        target = CPU
+        values = named.get("values")
+        target = moves.device_of(values) if isinstance(values, torch.Tensor) else CPU
+        for name in SPARSE[func]:
+            if isinstance(named.get(name), torch.Tensor):
+                _refuse_other_indices(func, name, named[name], values, target)
     if target.type == "meta":
         return func(*args, **kwargs)
-
-    def there(value: Any) -> Any:
-        if isinstance(value, torch.Tensor):
-            return moves.move(mode.machine, value, target, what=name_of(func))
-        return value
-
-    args = tuple(there(a) for a in args)
-    kwargs = {key: there(value) for key, value in kwargs.items()}
+    if named.keys() >= set(names):  # else it is of a size alone, or an error
+        there = {name: _part(mode, func, name, named[name], target) for name in names}
+        args = (*(there[name] for name in positions), *args[len(names) :])
+        kwargs |= {name: there[name] for name in names if name not in positions}
     if kwargs.get("device") is not None or default_device(mode) is not None:
         kwargs["device"] = CPU
     result = func(*args, **kwargs)
     if target is not CPU:
         moves.tag_fresh(result, target)
     return result
+
+
+def _part(mode: FunctionMode, func: Any, name: str, value: Any, target: torch.device) -> Any:
+    """The indices or values of a sparse tensor on ``target``; a list is copied there."""
+    if isinstance(value, torch.Tensor):
+        return moves.move(mode.machine, value, target, what=name_of(func))
+    if target is CPU:
+        return value
+    integers = name != "values" and (func is torch.sparse_coo_tensor or not hasattr(value, "dtype"))
+    made = torch.tensor(value, dtype=torch.int64 if integers else None)
+    observers.transfer(made, CPU, target, name_of(func))
+    moves.tag_fresh(made, target)
+    return made
+
+
+def _refuse_other_indices(
+    func: Any, name: str, indices: torch.Tensor, values: Any, device: torch.device
+) -> None:
+    """Nobody said where to: indices that are a tensor stay, and are to be where the values are.
+
+    The sentences are those of ``SparseTensorImpl`` and ``SparseCsrTensorImpl`` in ATen.
+    """
+    found = moves.device_of(indices)
+    if found is device or "meta" in (found.type, device.type):
+        return
+    if func is not torch.sparse_coo_tensor:
+        kept = "crow_indices" if name == SPARSE[func][0] else "col_indices"
+        sentence = f"Values and {kept} need to be on the same device."
+    elif found.type != device.type:
+        kinds = (found.type.upper(), device.type.upper())
+        sentence = "backend of indices ({}) must match backend of values ({})".format(*kinds)
+    else:
+        sentence = f"device of indices ({found.index}) must match device of values ({device.index})"
+    operands = {name: indices, "values": values}
+    tensors = {n: v for n, v in operands.items() if isinstance(v, torch.Tensor)}
+    refuse(sentence, name_of(func), list(tensors.values()), list(tensors), between=(found, device))
 
 
 def from_host_memory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:

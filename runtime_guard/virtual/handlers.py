@@ -103,13 +103,13 @@ def build_handlers() -> dict[Any, Handler]:
         torch.meshgrid: "meshgrid expects all tensors to have the same device",
         torch.block_diag: "torch.block_diag: input tensors must all be on the same "
         "device. Input 0 is on device {0} and another is on device {1}.",
-        torch.quantile: "quantile() q tensor must be on the same device as the input tensor",
-        torch.nanquantile: "quantile() q tensor must be on the same device as the input tensor",
-        tensor.quantile: "quantile() q tensor must be on the same device as the input tensor",
-        tensor.nanquantile: "quantile() q tensor must be on the same device as the input tensor",
     }
     for function, text in together.items():
         table[function] = composites.all_together(text)
+    for quantile in (torch.quantile, torch.nanquantile, tensor.quantile, tensor.nanquantile):
+        table[quantile] = composites.all_together(
+            "quantile() q tensor must be on the same device as the input tensor", ("input", "q")
+        )
     for name in ("lstm", "gru", "rnn_tanh", "rnn_relu"):
         table[getattr(functions_in_cpp, name)] = composites.recurrent
     table[nn_in_cpp.scaled_dot_product_attention] = composites.scaled_dot_product

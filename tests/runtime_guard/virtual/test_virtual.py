@@ -572,6 +572,51 @@ class TestWhatIsRefused:
         assert x.clamp(min=0.5).device == torch.maximum(x, scalar).device == CUDA0
         assert x.eq_(scalar).tolist() == [0, 0]
 
+    def test_kernels_below_a_composite_are_called_by_their_own_names(self):
+        x = torch.rand(2, device="cuda")
+        with pytest.raises(RuntimeError, match=r"got tensors is on cpu, .* wrapper_CUDA_cat"):
+            torch.stack([x, torch.rand(2)])
+        query, mask = torch.ones(1, 2, 3, 4, device="cuda"), torch.ones(3, 3)
+        with pytest.raises(RuntimeError, match="but got attn_bias is on cpu") as error:
+            F.scaled_dot_product_attention(query, query, query, attn_mask=mask)
+        assert "`mask`: made on cpu" in str(error.value)
+        # a TensorIterator inside, and no check around it
+        for pair in ((x, torch.rand(2)), (torch.rand(2), x)):
+            with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu!"):
+                F.binary_cross_entropy(*pair)
+
+    def test_indices_of_a_sparse_tensor_are_where_its_values_are(self):
+        ids, values = torch.tensor([[0, 1], [1, 0]]), torch.ones(2)
+        ends, columns = torch.tensor([0, 1, 2]), torch.tensor([1, 0])
+        with pytest.raises(RuntimeError, match=r"indices \(CPU\) must match .* values \(CUDA\)"):
+            torch.sparse_coo_tensor(ids, values.cuda(), (2, 2))
+        with pytest.raises(RuntimeError, match=r"indices \(CUDA\) must match .* values \(CPU\)"):
+            torch.sparse_coo_tensor(ids.cuda(), [1.0, 2.0])
+        with pytest.raises(RuntimeError, match=r"indices \(1\) must match device of values \(0\)"):
+            torch.sparse_coo_tensor(ids.cuda(1), values=values.cuda(0))
+        with pytest.raises(RuntimeError, match="Values and crow_indices need to be") as error:
+            torch.sparse_csr_tensor(ends, columns.cuda(), values.cuda())
+        assert "`ends`: made on cpu" in str(error.value)
+        with pytest.raises(RuntimeError, match="Values and col_indices need to be"):
+            torch.sparse_csc_tensor(ends.cuda(), row_indices=columns, values=values.cuda())
+        # a list goes where the values are, and all goes where `device` says
+        assert torch.sparse_coo_tensor([[0, 1]], values.cuda()).device == CUDA0
+        assert torch.sparse_csr_tensor([0, 1, 2], [1, 0], values.cuda(1)).device == CUDA1
+        for device in ("cuda:1", "cpu"):
+            made = torch.sparse_coo_tensor(ids, values.cuda(), (2, 2), device=device)
+            assert made.device == made.coalesce().indices().device == torch.device(device)
+        assert torch.sparse_coo_tensor((2, 3), device="cuda").device == CUDA0
+
+    def test_lists_of_a_sparse_tensor_are_copied_to_the_card(self):
+        weights = torch.ones(2, device="cuda", requires_grad=True)
+        with DeviceGuard() as guard:
+            made = torch.sparse_coo_tensor([[0, 1], [1, 0]], weights, (2, 2))
+            torch.sparse_csr_tensor([0, 1, 2], [1, 0], [1.0, 2.0], device="cuda")
+        assert (guard.count("transfer"), guard.bytes("H2D")) == (4, 32 + 24 + 16 + 8)
+        assert (made @ torch.ones(2, 1, device="cuda")).tolist() == [[1], [1]]
+        made.to_dense().sum().backward()
+        assert weights.grad.device == CUDA0
+
     def test_where_to_split_is_a_matter_of_the_host(self):
         x = torch.arange(4, device="cuda")
         assert [len(part) for part in torch.tensor_split(x, torch.tensor([1]))] == [1, 3]
@@ -1330,6 +1375,12 @@ class TestRootsOfBackward:
             torch.autograd.grad(x * 2, x, torch.ones(2, device="cuda:1"))
         (x * 2).backward(torch.ones(2, device="cuda"))
         assert x.grad.device == CUDA0
+
+    def test_a_batch_of_gradients_is_where_it_was_made(self):
+        x = torch.rand(2, dtype=torch.double, device="cuda", requires_grad=True)
+        assert torch.autograd.gradcheck(lambda x: x.sin() * x, x, check_batched_grad=True)
+        (rows,) = torch.autograd.grad(x * 2, x, torch.eye(2, device="cuda"), is_grads_batched=True)
+        assert rows.device == CUDA0
 
     def test_a_scalar_is_brought_there(self):
         x = torch.ones(2, device="cuda", requires_grad=True)
