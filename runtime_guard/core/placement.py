@@ -20,7 +20,9 @@ from runtime_guard.core.torch_internals import (
     capture_frames,
     disable_torch_function,
     frames_of_captured,
+    is_functional,
     without_batch,
+    wraps_others,
 )
 
 TAG = "_devlint_placement"
@@ -222,8 +224,16 @@ def placement_of(tensor: torch.Tensor) -> Placement | None:
     except (NotImplementedError, RuntimeError):
         storage = _storage_behind(tensor)
     found: Placement | None = getattr(storage, TAG, None)
-    part = local_part(tensor) if found is None else None
+    part = _inner(tensor) if found is None else None
     return found if part is None else placement_of(part)
+
+
+def _inner(tensor: torch.Tensor) -> torch.Tensor | None:
+    """What a tensor without memory of its own stands for: a ``DTensor``, or one of
+    ``torch.func.functionalize``."""
+    if is_functional(tensor):
+        return torch._from_functional_tensor(tensor)
+    return local_part(tensor)
 
 
 def local_part(tensor: torch.Tensor) -> torch.Tensor | None:
@@ -241,7 +251,7 @@ def computed_at(tensor: torch.Tensor) -> Site | None:
         return None
     captured = getattr(storage, _FRAMES, None)
     if captured is None:
-        part = local_part(tensor)
+        part = _inner(tensor)
         return None if part is None else computed_at(part)
     (frames,) = frames_of_captured([captured])
     return site_of_told(frames)
@@ -281,13 +291,14 @@ def tag_new(storage: Any, placement: Placement) -> None:
 
 def tag(tensor: torch.Tensor, placement: Placement) -> None:
     """Tag the storage(s) of ``tensor``; does nothing for a tensor that has none."""
-    part = local_part(tensor)
+    part = _inner(tensor)
     if part is not None:
         return tag(part, placement)
     storage = storage_of(tensor)
     if storage is not None:
         tag_storage(storage, placement)
-    if tensor.layout is not torch.strided:
+    # a class that wraps others may answer for its layout, and not yet be able to
+    if not wraps_others(tensor) and tensor.layout is not torch.strided:
         for part in sparse_parts(tensor):
             tag_storage(part.untyped_storage(), placement)
 

@@ -96,6 +96,9 @@ push_saved_tensors_hooks: Callable[[Any, Any], None] = (
     _c._autograd._push_saved_tensors_default_hooks
 )
 
+is_functional: Callable[[torch.Tensor], bool] = torch._is_functional_tensor
+"""Is it a tensor of ``torch.func.functionalize``, which stands for another?"""
+
 real_device = cast("Callable[[torch.Tensor], torch.device]", tensor_base.device.__get__)
 """Where PyTorch itself says that a tensor is, whatever ``Tensor.device`` answers."""
 

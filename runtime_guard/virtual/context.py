@@ -363,7 +363,15 @@ class _Installed:
 
             return register_hooked
 
-        future = torch._C.Future
+        future, machine = torch._C.Future, self.machine
+        make = future.__init__
+
+        @functools.wraps(make)
+        def make_on_host(future: Any, devices: list[torch.device]) -> None:
+            """Its devices are those of which streams are waited for: here nothing runs behind."""
+            make(future, [device for device in devices if not machine.is_virtual(device)])
+
+        self.patches.set(future, "__init__", make_on_host)
         for name in ("then", "add_done_callback"):
             self.patches.set(future, name, hooked(getattr(future, name)))
 

@@ -53,8 +53,7 @@ def _asked_device(mode: FunctionMode, kwargs: Kwargs) -> torch.device | None:
     return default_device(mode) if requested is None else mode.machine.parse(requested)
 
 
-def _finish(mode: FunctionMode, result: Any, target: torch.device, kwargs: Kwargs) -> Any:
-    pinned = kwargs.get("pin_memory")
+def _finish(result: Any, target: torch.device, pinned: bool) -> Any:
     if isinstance(result, torch.Tensor):
         if pinned:
             result = moves.pin(result)
@@ -88,12 +87,9 @@ def factory(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
             kwargs["device"] = CPU
         if virtual and out is None:
             _refuse_too_much(func, args, kwargs, target)
-        result = func(*args, **kwargs)
-        if out is None:
-            _finish(mode, result, target, {"pin_memory": pinned})
-            if pinned and isinstance(result, torch.Tensor):
-                return _finish(mode, moves.pin(result), target, {})
-        return result
+        # with no arguments to be beside, in a hook of backward not even beside the gradient
+        result = mode.run(func, args, kwargs, beside=())
+        return _finish(result, target, pinned) if out is None else result
     return func(*args, **kwargs)
 
 

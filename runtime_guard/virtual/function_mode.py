@@ -219,9 +219,15 @@ class FunctionMode(FunctionHook):
         finally:
             self.call = before
 
-    def run(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call into C++ with the arguments noted for the factories of composites."""
-        before, self.call = self.call, args
+    def run(
+        self,
+        func: Any,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        beside: tuple[Any, ...] | None = None,
+    ) -> Any:
+        """Call into C++; factories of composites make tensors beside ``args``, or ``beside``."""
+        before, self.call = self.call, args if beside is None else beside
         try:
             return func(*args, **kwargs)
         finally:

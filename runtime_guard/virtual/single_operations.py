@@ -30,6 +30,7 @@ from runtime_guard.core.torch_internals import (
     function_mode_count,
     functions_in_cpp,
     is_any_autocast_enabled,
+    is_functional,
     nn_in_cpp,
     saved_tensors_hooks,
     set_key_excluded,
@@ -160,6 +161,8 @@ def pass_by(
         except (NotImplementedError, RuntimeError):
             return NotImplemented
         if found is None:
+            if is_functional(operand):
+                return NotImplemented
             untagged = True
             continue
         if first is None:

@@ -67,6 +67,13 @@ def test_what_a_future_calls_back_in_a_thread_of_its_own_is_on_the_machine():
     assert ran == ["cuda"]
 
 
+def test_a_future_that_names_its_cards():
+    with virtual_devices("cuda:2"):
+        future = torch.futures.Future(devices=["cuda:0", torch.device("cuda", 1)])
+        future.set_result(torch.ones(3, device="cuda:1"))
+        assert future.then(lambda done: done.value() * 2).wait().device.index == 1
+
+
 def test_streams_say_their_priorities_and_where_external_ones_are():
     with virtual_devices("cuda:2"):
         assert torch.cuda.Stream.priority_range() == (0, -5)

@@ -1366,6 +1366,23 @@ def test_gradients_are_bit_identical_to_the_cpu(function):
         assert torch.equal(gradient("cuda"), expected)
 
 
+class TestHooksOfBackward:
+    def test_what_they_make_is_on_the_host_unless_they_say_otherwise(self):
+        def offload(leaf):
+            buffer = torch.empty(2, pin_memory=True)
+            buffer.copy_(leaf.grad, non_blocking=True)
+            made.append((buffer, torch.zeros(2), torch.zeros(2, device=leaf.device)))
+
+        made = []
+        leaf = torch.ones(2, device="cuda", requires_grad=True)
+        leaf.register_post_accumulate_grad_hook(offload)
+        (leaf * 3).sum().backward()
+        torch.cuda.synchronize()
+        ((buffer, host, there),) = made
+        assert (buffer.device, host.device, there.device) == (CPU, CPU, CUDA0)
+        assert buffer.is_pinned() and buffer.tolist() == [3, 3]
+
+
 class TestRootsOfBackward:
     def test_a_gradient_from_elsewhere_is_refused(self):
         x = torch.ones(2, device="cuda", requires_grad=True)
