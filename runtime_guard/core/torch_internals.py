@@ -87,6 +87,19 @@ set_key_excluded: Callable[[Any, bool], None] = _c._dispatch_tls_set_dispatch_ke
 PYTHON, PYTHON_SNAPSHOT = _c.DispatchKey.Python, _c.DispatchKey.PythonTLSSnapshot
 """The keys by which dispatch modes are called."""
 
+
+@contextlib.contextmanager
+def below_dispatch_modes() -> Iterator[None]:
+    """A block in which no dispatch mode sees what C++ does in this thread."""
+    set_key_excluded(PYTHON, True)
+    set_key_excluded(PYTHON_SNAPSHOT, True)
+    try:
+        yield
+    finally:
+        set_key_excluded(PYTHON, False)
+        set_key_excluded(PYTHON_SNAPSHOT, False)
+
+
 FAKE = _c._TorchDispatchModeKey.FAKE
 PROXY = _c._TorchDispatchModeKey.PROXY
 is_tracing: Callable[[Any], Any] = _c._get_dispatch_mode

@@ -21,6 +21,7 @@ from runtime_guard.drive.scenario import Scenario, launched, scenarios_of, untes
 from runtime_guard.drive.witness import file_name, script
 
 NOT_DRIVEN = "could not be driven"
+_NOT_INSTALLED = ("ModuleNotFoundError", "ImportError")
 
 
 @dataclass(frozen=True)
@@ -77,20 +78,23 @@ def _drive_one(finding: Finding, root: str, witnesses: Path, limits: Limits) -> 
 def _in_scenario(
     finding: Finding, wanted: Plan, scenario: Scenario, root: str, witnesses: Path, limits: Limits
 ) -> Finding:
+    def judged(found: Mapping[str, Any]) -> Finding:
+        keep_going = bool(found.get("keep_going"))
+        text = script(finding, found["program"], scenario, wanted.paths, keep_going)
+        return _judge(finding, found, text, scenario, root, witnesses, limits)
+
+    the_import = {"program": f"import {wanted.module}\n", "reason": "", "failure": None}
     if wanted.entries == (Entry(),):
-        found: dict[str, Any] = {
-            "program": f"import {wanted.module}\n",
-            "reason": "",
-            "failure": None,
-        }
-    else:
-        searched = _look(finding, wanted, scenario, root, limits)
-        if "program" not in searched.data:
-            return _not_driven(finding, _why_nothing(searched, wanted, limits))
-        found = searched.data
-    keep_going = bool(found.get("keep_going"))
-    text = script(finding, found["program"], scenario, wanted.paths, keep_going)
-    return _judge(finding, found, text, scenario, root, witnesses, limits)
+        return judged(the_import)
+    searched = _look(finding, wanted, scenario, root, limits)
+    if "program" in searched.data:
+        return judged(searched.data)
+    failure = searched.data.get("import_error", "")
+    if failure and not failure.startswith(_NOT_INSTALLED):
+        by_import = judged(the_import)  # a script may have come by the line before it failed
+        if by_import["verdict"] == "confirmed":
+            return by_import
+    return _not_driven(finding, _why_nothing(searched, wanted, limits))
 
 
 def _look(finding: Finding, wanted: Plan, scenario: Scenario, root: str, limits: Limits) -> Answer:

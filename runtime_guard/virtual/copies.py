@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import functools
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -87,10 +90,33 @@ def copy_into(
     return result
 
 
+class _Buckets(threading.local):
+    """Does the calling thread make the buckets of ``DistributedDataParallel`` anew?"""
+
+    rebuilt = False
+
+
+_buckets = _Buckets()
+
+
+def rebuilding(rebuild: Callable[..., Any]) -> Callable[..., Any]:
+    """``Reducer._rebuild_buckets``, which copies gradients into buffers that C++ has made."""
+
+    @functools.wraps(rebuild)
+    def rebuilt(*args: Any) -> Any:
+        _buckets.rebuilt = True
+        try:
+            return rebuild(*args)
+        finally:
+            _buckets.rebuilt = False
+
+    return rebuilt
+
+
 def adopt_buffers(written: list[torch.Tensor], read: list[torch.Tensor]) -> bool:
     """In backward: a buffer that C++ made out of our sight (the buckets of
     ``DistributedDataParallel``) lives where what is written into it does."""
-    if torch._C._current_graph_task_id() == -1:
+    if torch._C._current_graph_task_id() == -1 and not _buckets.rebuilt:
         return False
     placement = next(
         (p for p in map(placement_of, read) if p is not None and p.device is not CPU), None

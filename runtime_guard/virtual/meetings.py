@@ -8,7 +8,8 @@ import torch
 
 from runtime_guard.agreement import operators, rules
 from runtime_guard.agreement.plans import COLLECTIVES, Plan, Treatment
-from runtime_guard.core.placement import placement_of
+from runtime_guard.core.placement import placement_of, storage_of
+from runtime_guard.core.tensors import tensors_of
 from runtime_guard.recording import observers
 from runtime_guard.recording.contradictions import refuse
 from runtime_guard.virtual import moves
@@ -47,7 +48,7 @@ def meet(
         operands, tensors = operands_of(func, args, kwargs)
     decision = rules.decide(func, operands)
     if isinstance(decision, rules.Refusal):
-        _refuse(plan, decision, operands, tensors)
+        _refuse(mode, plan, decision, operands, tensors)
         decision = next(i for i, o in enumerate(operands) if o.device.type != "cpu")
     device = operands[decision].device
     if torch.is_grad_enabled():
@@ -142,7 +143,25 @@ def _indices(
             observers.sync(plan.name, "a boolean mask: its result's shape depends on the values")
 
 
+def _as_given(
+    mode: ThreadHook, tensor: torch.Tensor, operand: rules.Operand
+) -> tuple[torch.Tensor, str]:
+    """What is told of an operand, and how it is called where it has no name.
+
+    What a composite has made inside (the ``1 - target`` of ``binary_cross_entropy_with_logits``)
+    says nothing to who called it: the argument on that device does, if it is but one.
+    """
+    given = tensors_of(mode.function_mode.call)
+    storage = storage_of(tensor)
+    if all(storage_of(argument) is not storage for argument in given):
+        there = [a for a in given if moves.device_of(a) is operand.device]
+        if len(there) == 1:
+            return there[0], "an argument"
+    return tensor, operand.name
+
+
 def _refuse(
+    mode: ThreadHook,
     plan: Plan,
     refusal: rules.Refusal,
     operands: list[rules.Operand],
@@ -150,11 +169,12 @@ def _refuse(
 ) -> None:
     """A mixed-device operation: the two operands that ``refusal`` is about."""
     chosen = sorted((refusal.first, refusal.second))
+    told = [_as_given(mode, tensors[i], operands[i]) for i in chosen]
     refuse(
         refusal.message,
         plan.name,
-        [tensors[i] for i in chosen],
-        [operands[i].name for i in chosen],
+        [tensor for tensor, _ in told],
+        [name for _, name in told],
         between=(operands[refusal.first].device, operands[refusal.second].device),
         error=refusal.error,
         indexing=plan.indexing,

@@ -22,9 +22,11 @@ import torch.distributed as dist
 
 from runtime_guard.core.patches import Patches
 from runtime_guard.core.placement import CPU
+from runtime_guard.core.torch_internals import below_dispatch_modes
 from runtime_guard.recording.contradictions import refuse
 from runtime_guard.virtual.communicators import communicators
 from runtime_guard.virtual.compilers import say_once
+from runtime_guard.virtual.copies import rebuilding
 from runtime_guard.virtual.moves import device_of
 
 __tracebackhide__ = True  # pytest shows the user's frames only
@@ -44,6 +46,9 @@ def patch_process_groups(patches: Patches) -> None:
     for name in ("_get_object_coll_device", "_get_pg_default_device"):
         if hasattr(api, name):
             patches.set(api, name, _where_objects_go(api, getattr(api, name)))
+    patches.set(dist.Work, "wait", _unseen(dist.Work.wait))
+    reducer = vars(dist)["Reducer"]
+    patches.set(reducer, "_rebuild_buckets", rebuilding(reducer._rebuild_buckets))
     patches.set(api, "is_nccl_available", lambda: True)
     patches.set(dist, "is_nccl_available", lambda: True)
     if not isinstance(api.default_pg_nccl_timeout, datetime.timedelta):
@@ -197,6 +202,17 @@ def _verified_where_they_are() -> Any:
         return verify(group, tensors, *rest)
 
     return verified
+
+
+def _unseen(wait: Any) -> Any:
+    """``work.wait()``: gloo copies a result from a buffer of its own then, which NCCL has not."""
+
+    @functools.wraps(wait)
+    def waited(work: Any, *args: Any, **options: Any) -> Any:
+        with below_dispatch_modes():
+            return wait(work, *args, **options)
+
+    return waited
 
 
 def _one_by_one(api: Any) -> Any:

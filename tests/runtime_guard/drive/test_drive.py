@@ -224,6 +224,21 @@ def test_an_import_that_fails(tree: Tree) -> None:
     )
 
 
+def test_a_script_that_dies_of_the_finding_when_it_is_imported(tree: Tree) -> None:
+    text = (
+        "import torch\n\n\ndef shift(x):\n    return x + torch.ones(3)\n\n\n"
+        "def scale(x):\n    return x * 2\n\n\nshift(scale(torch.ones(3, device='cuda')))\n"
+    )
+    root = tree({"script.py": text})
+    verdict, reason, witness = driven(root, finding("script.py", "DEV102", "torch.ones(3)", text))
+    assert (verdict, reason) == ("confirmed", "a mixed-device error was raised")
+    assert witness is not None
+    assert "import script" in witness.read_text()
+    verdict, reason, _ = driven(root, finding("script.py", "DEV102", "x * 2", text))
+    assert verdict == NOT_DRIVEN
+    assert reason.startswith("`import script` fails: RuntimeError: Expected all tensors to be on")
+
+
 def test_an_import_that_does_not_end(tree: Tree) -> None:
     text = "while True:\n    pass\n\n\ndef f(x):\n    return x + 1\n"
     root = tree({"endless.py": text})

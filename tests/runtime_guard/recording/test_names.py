@@ -134,6 +134,38 @@ class TestWhatAVariableHolds:
         assert "`weights`: made on cpu" in said(meet, Trainer())
 
 
+class TestInsideAComposite:
+    """What it has made of its arguments says nothing to who called it: these are told."""
+
+    def test_the_argument_that_it_was_made_of(self):
+        def loss(logits, labels):
+            nn.functional.binary_cross_entropy_with_logits(logits, labels)
+
+        told = said(loss, there(), torch.ones(3))
+        assert "`labels`: made on cpu" in told and "computed" not in told
+        assert told.endswith("(devlint explain DEV102)")
+
+    def test_one_without_a_name(self):
+        def loss(logits):
+            nn.functional.binary_cross_entropy_with_logits(logits, torch.ones(3))
+
+        assert "an argument: made on cpu" in said(loss, there())
+
+    def test_of_several_on_one_device_none_is_picked(self):
+        def loss(logits, labels, weight):
+            nn.functional.binary_cross_entropy_with_logits(logits, labels, pos_weight=weight)
+
+        told = said(loss, there(), torch.ones(3), torch.ones(3))
+        assert "argument `other`: computed on cpu" in told
+        assert "`labels`" not in told and "`weight`" not in told
+
+    def test_below_a_transform(self):
+        def jacobian(weight, x):
+            torch.func.jacrev(lambda x: weight @ x)(x)
+
+        assert "`weight`: made on cpu" in said(jacobian, torch.ones(3, 3), there())
+
+
 @needs_columns
 class TestWhatIsWritten:
     """Of an operator's sides, where they have no name."""

@@ -31,7 +31,7 @@ from torch.distributed.tensor import Replicate, Shard, distribute_tensor
 from torch.distributed.tensor.experimental import context_parallel
 from torch.distributed.tensor.experimental._attention import context_parallel_unshard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
-from runtime_guard import virtual_devices
+from runtime_guard import DeviceGuard, virtual_devices
 
 warnings.simplefilter("ignore")
 found = {}
@@ -65,6 +65,31 @@ def flat_scatter(rank, world):
     part = torch.empty(2, 3, device="cuda")
     dist.reduce_scatter_tensor(part, torch.arange(6.0 * world, device="cuda"))
     return part.tolist()
+
+
+def copies_between_devices(rank, world):
+    model = fully_shard(nn.Linear(4, 4).cuda())
+    part, whole = torch.empty(2, device="cuda"), torch.arange(2.0 * world, device="cuda")
+    data = torch.ones(2, 4, device="cuda")
+    with DeviceGuard() as guard:
+        dist.reduce_scatter_tensor(part, whole)
+        dist.all_reduce(part, async_op=True).wait()
+        model(data).sum().backward()
+    return [guard.count("transfer"), guard.count("sync"), part.tolist()]
+
+
+def gradients_that_are_views_of_buckets(rank, world):
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2)).cuda()
+    options = {"gradient_as_bucket_view": True, "bucket_cap_mb": 1e-6}
+    net = nn.parallel.DistributedDataParallel(net, device_ids=[rank], **options)
+    data, where = torch.ones(1, 2, device="cuda"), set()
+    with DeviceGuard() as guard:
+        for _ in range(2):
+            loss = net(data).sum()
+            where |= {str(p.grad.device) for p in net.parameters() if p.grad is not None}
+            loss.backward()
+    where |= {str(p.grad.device) for p in net.parameters()}
+    return [guard.count("transfer"), guard.count("sync"), sorted(where)]
 
 
 def mean_of_integers(rank, world):
@@ -260,6 +285,7 @@ with virtual_devices("cuda:2"):
     torch.cuda.set_device(rank)
     dist.init_process_group("nccl", device_id=torch.device("cuda", rank))
     for case in (flat_gather, stacked_gather, gather_of_the_wrong_size, flat_scatter, coalesced,
+                 copies_between_devices, gradients_that_are_views_of_buckets,
                  mean_of_integers,
                  gather_of_several_sizes, scatter_of_several_sizes, exchange_of_several_sizes,
                  attention_over_a_cut_sequence, attention_over_cut_heads,
@@ -282,6 +308,8 @@ EXPECTED = {
     "gather_of_the_wrong_size": "ValueError: output tensor size must be equal to world_size times "
     "input tensor size",
     "flat_scatter": [[12.0, 14.0, 16.0], [18.0, 20.0, 22.0]],
+    "copies_between_devices": [0, 0, [4.0, 8.0]],
+    "gradients_that_are_views_of_buckets": [0, 0, ["cuda:1"]],
     "mean_of_integers": [3, -3, "cuda:1", "torch.int64"],
     "coalesced": [[2.0, 2.0], [2.0, 2.0]],
     "gather_of_several_sizes": [[1.0], [2.0, 2.0], "cuda:1"],
