@@ -58,6 +58,15 @@ def patch_functions(patches: Patches, machine: Machine) -> None:
         return result
 
     patches.set(function, "apply", classmethod(functools.wraps(function.apply)(apply)))
+    context = torch.autograd.function.FunctionCtx
+    set_materialize: Any = context.set_materialize_grads
+
+    @functools.wraps(set_materialize)
+    def set_materialize_grads(ctx: Any, value: bool) -> None:
+        set_materialize(ctx, value)
+        setattr(ctx, gradient_checks.MATERIALIZES, value)
+
+    patches.set(context, "set_materialize_grads", set_materialize_grads)
 
 
 def patch_hooks(patches: Patches) -> None:

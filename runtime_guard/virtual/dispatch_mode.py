@@ -28,7 +28,7 @@ from runtime_guard.recording import observers
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.copies import copy_into, is_move, move_below
 from runtime_guard.virtual.forward_mode import tag_operands
-from runtime_guard.virtual.gradient_nodes import device_of_node
+from runtime_guard.virtual.gradient_nodes import device_of_node, device_of_zeros
 from runtime_guard.virtual.graphs import draw_on
 from runtime_guard.virtual.meetings import meet
 from runtime_guard.virtual.races import Watch
@@ -261,7 +261,7 @@ class DispatchMode(ThreadHook):  # type: ignore[no-untyped-call]
 
     def _placement_in_backward(self, node: Any) -> Placement | None:
         """Beside the gradient: where its node is, or, if nothing says so, the latest operation."""
-        device, latest = device_of_node(node), self.latest
+        device, latest = device_of_zeros(node) or device_of_node(node), self.latest
         if device is None or (latest is not None and latest.device is device):
             return latest
         return None if device is CPU else Placement(device, user_site())

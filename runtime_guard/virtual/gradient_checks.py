@@ -12,7 +12,7 @@ import torch
 from runtime_guard.core.placement import CPU
 from runtime_guard.core.torch_internals import disable_torch_function
 from runtime_guard.recording.contradictions import refuse
-from runtime_guard.virtual.gradient_nodes import note_outputs
+from runtime_guard.virtual.gradient_nodes import note_missing, note_outputs
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.moves import device_of, move
 
@@ -147,6 +147,11 @@ class _GradientsStay:
         return tuple(stayed)
 
 
+MATERIALIZES = "_devlint_materializes"
+"""The attribute of a custom function's node that keeps what cannot be asked of it: does it want
+zeros for the gradients of outputs that nobody has used?"""
+
+
 def gradients_stay(machine: Machine, result: Any, args: tuple[Any, ...], name: str) -> None:
     """After ``Function.apply(*args)``: its gradients have to be where ``args`` are."""
     results = [t for t in _listed(result) if isinstance(t, torch.Tensor)]
@@ -158,6 +163,8 @@ def gradients_stay(machine: Machine, result: Any, args: tuple[Any, ...], name: s
         node.register_hook(_GradientsStay(machine, node.name(), devices))
     if len({*devices, *map(device_of, results)}) > 1:
         note_outputs(results)
+        if getattr(node, MATERIALIZES, True):
+            note_missing(node)
 
 
 def _listed(result: Any) -> Iterable[Any]:

@@ -16,6 +16,7 @@ from runtime_guard.core.placement import CPU, intern_device, placement_of
 from runtime_guard.core.torch_internals import real_device
 
 _NOTE = "devlint devices of the outputs"
+_ZEROS = "devlint devices of gradients that are missing"
 _ENOUGH = 200
 """After so many nodes the search is given up."""
 
@@ -26,6 +27,37 @@ def note_outputs(outputs: Iterable[torch.Tensor]) -> None:
         node: Any = output.grad_fn
         if node is not None:
             node.metadata.setdefault(_NOTE, {})[output.output_nr] = _where(output)
+
+
+class _Missing:
+    """Pre hook of a node: the devices of its outputs that have no gradient, in their order."""
+
+    __slots__ = ("devices", "found")
+
+    def __init__(self, devices: dict[int, torch.device]) -> None:
+        self.devices = devices
+        self.found: list[torch.device | None] = []
+
+    def __call__(self, gradients: tuple[Any, ...]) -> None:
+        missing = (position for position, one in enumerate(gradients) if one is None)
+        self.found[:] = map(self.devices.get, missing)
+
+
+def note_missing(node: Any) -> None:
+    """``node`` is of a custom function, whose outputs were noted.
+
+    Its ``backward`` is given zeros for those that nobody has used, which C++ makes of sizes alone
+    (``PyNode::apply`` in ``torch/csrc/autograd/python_function.cpp``).
+    """
+    hook = _Missing(node.metadata[_NOTE])
+    node.metadata[_ZEROS] = hook.found
+    node.register_prehook(hook)
+
+
+def device_of_zeros(node: Any) -> torch.device | None:
+    """Where the next of these zeros belongs; None where there is none to be made."""
+    missing = node.metadata.get(_ZEROS)
+    return missing.pop(0) if missing else None
 
 
 def device_of_node(node: Any) -> torch.device | None:

@@ -211,3 +211,37 @@ class TestNumbers:
         scale = torch.tensor(2.0, requires_grad=True)
         Scaled.apply(scale, torch.ones(3, device="cuda", requires_grad=True)).sum().backward()
         assert scale.grad.device.type == "cpu"
+
+
+class Spread(torch.autograd.Function):
+    """Of two outputs the first is on the next card."""
+
+    materialize = True
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.set_materialize_grads(Spread.materialize)
+        return x.to("cuda:1"), x * 2
+
+    @staticmethod
+    def backward(ctx, first, second):
+        Spread.seen = [None if one is None else str(one.device) for one in (first, second)]
+        return (second if first is None else first.to("cuda:0")) * torch.ones(3, device="cuda:0")
+
+
+def test_zeros_for_outputs_that_nobody_used_are_where_these_are():
+    x = torch.ones(3, device="cuda:0", requires_grad=True)
+    for used in Spread.apply(x):
+        used.sum().backward()
+        assert Spread.seen == ["cuda:1", "cuda:0"]
+    assert x.grad.device.index == 0
+
+
+def test_a_function_may_want_no_such_zeros(monkeypatch):
+    monkeypatch.setattr(Spread, "materialize", False)
+    x = torch.ones(3, device="cuda:0", requires_grad=True)
+    first, second = Spread.apply(x)
+    second.sum().backward()
+    assert Spread.seen == [None, "cuda:0"]
+    first.sum().backward()
+    assert Spread.seen == ["cuda:1", None]
