@@ -47,7 +47,7 @@ SHAPE_ONLY = frozenset(
     resize_as_ resize_as resize_as_sparse_ resize_as_sparse expand_as view_as reshape_as
     set_data _has_same_storage_numel is_same_size result_type
     fill fill_ _has_compatible_shallow_copy_type sym_size sym_stride sym_numel sym_storage_offset
-    size stride numel is_set_to
+    size stride numel is_set_to _new_zeros_with_same_feature_meta
     """
     )
 )

@@ -26,6 +26,7 @@ _AT_MOST = 20_000
 """So many values of a frame are looked at: a message has to be told in the end."""
 _LONGEST = 60
 """A text beyond this is no name any more."""
+_WRITTEN = frozenset({str, bytes, int, float, bool, type(None)})
 _SLOTS = ("_parameters", "_buffers", "__dict__")
 _OWN = frozenset(vars(torch.nn.Module()))
 """The attributes in which a module keeps its state and its hooks."""
@@ -119,7 +120,7 @@ def _held(value: Any) -> Iterator[tuple[str, Any]]:
                 yield ".grad", value.grad
     elif _is_a(value, dict):
         if len(value) <= _MOST:
-            yield from ((f"[{key!r}]", item) for key, item in list(value.items()))
+            yield from ((f"[{k!r}]", item) for k, item in list(value.items()) if _is_plain(k))
     elif _is_a(value, list, tuple):
         if len(value) <= _MOST:
             fields = getattr(type(value), "_fields", ())
@@ -129,6 +130,13 @@ def _held(value: Any) -> Iterator[tuple[str, Any]]:
     elif not _is_a(value, type, ModuleType):
         own = _OWN if _is_a(value, torch.nn.Module) else ()
         yield from ((f".{key}", item) for key, item in _attributes(value) if key not in own)
+
+
+def _is_plain(key: Any) -> bool:
+    """Can a key be written?  An optimizer's state has tensors for keys."""
+    if type(key) is tuple:
+        return all(map(_is_plain, key))
+    return type(key) in _WRITTEN
 
 
 def _attributes(value: Any) -> list[tuple[str, Any]]:

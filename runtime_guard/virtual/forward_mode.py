@@ -1,8 +1,9 @@
-"""Forward-mode differentiation: a tangent is where its primal is.
+"""Forward-mode differentiation: where tangents are.
 
-One that is not laid out as its primal is copied by C++ below every hook, to the primal's device
+One that is not laid out as its primal is copied by C++ below every hook, on its device
 (``AutogradMeta::set_fw_grad`` in ``torch/csrc/autograd/autograd_meta.cpp``).  Such a copy is told
-from the host's tensors where an operation or the program first sees it.
+from the host's tensors where an operation or the program first sees it.  It is where its primal
+is: a tangent that is given to ``make_dual`` may be elsewhere, all others are computed of these two.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from typing import Any
 
 import torch
 
-from runtime_guard.core.placement import Placement, placement_of, storage_of, tag
+from runtime_guard.core.placement import UNTAGGED, Placement, placement_of, storage_of, tag
 from runtime_guard.core.tensors import tensors_of
 from runtime_guard.core.torch_internals import (
     disable_torch_function,
@@ -44,6 +45,16 @@ def tag_tangents(primals: Any) -> None:
     with disable_torch_function():
         for primal in tensors_of(primals):
             _beside(primal, functions_in_cpp._unpack_dual(primal, level=level)[1])
+
+
+def make_dual(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:
+    """``forward_ad.make_dual(primal, tangent)``"""
+    dual = mode.run(func, args, kwargs, beside=(args[1],))
+    level = kwargs["level"] if "level" in kwargs else args[2]
+    kept = functions_in_cpp._unpack_dual(dual, level=level)[1]
+    if kept is not None and placement_of(kept) is None and not kept.is_meta:
+        tag(kept, placement_of(args[1]) or UNTAGGED)
+    return dual
 
 
 def unpack_dual(mode: FunctionMode, func: Any, args: Args, kwargs: Kwargs) -> Any:

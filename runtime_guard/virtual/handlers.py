@@ -117,6 +117,7 @@ def build_handlers() -> dict[Any, Handler]:
         table[flex_attention] = composites.flex
     table[torch.device] = _named_device
     table[torch.ops.aten._assert_tensor_metadata.default] = composites.assert_metadata
+    table[functions_in_cpp._make_dual] = forward_mode.make_dual
     table[functions_in_cpp._unpack_dual] = forward_mode.unpack_dual
     table[torch.ctc_loss] = composites.ctc_loss
     table[nn_in_cpp.one_hot] = composites.one_hot

@@ -115,6 +115,18 @@ class TestWhatAVariableHolds:
 
         assert "`x`: made on cpu" in said(meet, Loud(), torch.ones(3))
 
+    def test_keys_that_are_no_text(self):
+        class Key:
+            def __repr__(self):
+                raise AssertionError
+
+        def meet(held):
+            there().mul_(held[1, "a"])
+
+        layer = nn.Linear(3, 3)
+        held = {Key(): torch.ones(3), layer.weight: torch.ones(3), (1, "a"): torch.zeros(3)}
+        assert "`held[(1, 'a')]`: made on cpu" in said(meet, held)
+
     def test_a_message_is_told_though_variables_hold_a_million_values(self):
         def meet(x, held):
             there().mul_(x.exp())

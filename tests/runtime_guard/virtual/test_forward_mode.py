@@ -123,6 +123,19 @@ class TestDeviceBugs:
         ):
             forward_ad.make_dual(x, tangent) * other
 
+    @pytest.mark.parametrize(
+        "make", [lambda: torch.ones(3), lambda: torch.ones(2, 3)[0], lambda: UNTAGGED[:3]]
+    )
+    def test_a_tangent_on_the_host_stays_there(self, make):
+        x, tangent = torch.ones(3, device="cuda"), make()
+        with forward_ad.dual_level():
+            dual = forward_ad.make_dual(x, tangent)
+            assert forward_ad.unpack_dual(dual).tangent.device == CPU
+            with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu"):
+                dual.sin()
+        with pytest.raises(RuntimeError, match="at least two devices, cuda:0 and cpu"):
+            jvp(torch.sin, (x,), (tangent,))
+
     def test_right_code_has_no_problem_and_no_transfer(self):
         layer = nn.Linear(3, 2).cuda()
         rows, tangents = torch.ones(4, 3, device="cuda"), torch.ones(4, 3, device="cuda")
@@ -138,5 +151,5 @@ class TestDeviceBugs:
         assert (guard.problems, guard.count("transfer"), guard.count("sync")) == ([], 0, 0)
 
 
-UNTAGGED = torch.ones(3)
+UNTAGGED = torch.ones(4)[1:]
 """Made before the block, where nobody noted it."""
