@@ -32,7 +32,7 @@ from runtime_guard.virtual.function_bodies import (
     names_of,
 )
 from runtime_guard.virtual.machine import Machine
-from runtime_guard.virtual.refusals import check_generator
+from runtime_guard.virtual.refusals import check_generator, explain_types
 from runtime_guard.virtual.single_operations import (
     IN_CPP,
     SINGLE_OPERATIONS,
@@ -147,6 +147,9 @@ class FunctionMode(FunctionHook):
         before, self.call = self.call, (*args, *kwargs.values()) if kwargs else args
         try:
             return func(*args, **kwargs) if kwargs else func(*args)
+        except RuntimeError as error:
+            explain_types(error, func, args, kwargs or {})
+            raise
         finally:
             self.call = before
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import torch
@@ -10,8 +11,8 @@ from runtime_guard.core.placement import CPU, TAG, placement_of
 from runtime_guard.core.sites import Site
 from runtime_guard.core.tensors import tensors_of
 from runtime_guard.recording import observers
-from runtime_guard.recording.events import Kind
-from runtime_guard.recording.explanation import with_explanation
+from runtime_guard.recording.events import Kind, hint_at
+from runtime_guard.recording.explanation import explain_operands, rule_for, with_explanation
 from runtime_guard.virtual import moves
 from runtime_guard.virtual.machine import UnsupportedVirtually
 
@@ -37,6 +38,30 @@ def check_generator(generator: torch.Generator, device: torch.device, func: Any)
     )
     if observers.mixed_policy() == "raise":
         raise RuntimeError(with_explanation(sentence, explanation, "DEV105"))
+
+
+_TYPES = re.compile(r"Input type \(.*\) and (weight|bias) type \(.*\) should be the same")
+
+
+def explain_types(
+    error: RuntimeError, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    """A convolution that complains of types, since autocast leaves alone what is not on the card.
+
+    It asks for them before any kernel asks for devices (``conv2d`` in
+    ``aten/src/ATen/native/Convolution.cpp``).
+    """
+    found = _TYPES.match(str(error))
+    if found is None or "\n" in str(error):
+        return
+    named = dict(zip(("input", "weight", "bias"), args, strict=False)) | kwargs
+    names = ("input", found[1])
+    operands = [named[name] for name in names if isinstance(named.get(name), torch.Tensor)]
+    if len(operands) == 2 and moves.device_of(operands[0]) is not moves.device_of(operands[1]):
+        explanation, rule = explain_operands(operands, names), rule_for(operands)
+        detail = f"{error} {explanation} {hint_at(rule)}"
+        observers.problem(Kind.MIXED, func.__name__, detail, operands=operands)
+        error.args = (with_explanation(str(error), explanation, rule),)
 
 
 def refuse_other_storage(args: tuple[Any, ...]) -> None:

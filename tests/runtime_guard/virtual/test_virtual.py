@@ -533,6 +533,23 @@ class TestWhatIsRefused:
         with pytest.raises(RuntimeError, match="and bias type"):
             F.conv2d(x.cuda(), weight.cuda(), torch.zeros(1))
 
+    def test_convolutions_under_autocast_speak_of_types_alone(self):
+        """Autocast leaves the host's tensors as they are; it is devices all the same."""
+        layer, image = nn.Conv2d(1, 2, 3).cuda(), torch.ones(1, 1, 4, 4)
+        refused = r"Input type \(float\) and bias type \(c10::Half\) should be the same\n"
+        with torch.autocast("cuda"), DeviceGuard() as guard:
+            with pytest.raises(RuntimeError, match=refused) as error:
+                layer(image)
+            assert "`image`: made on cpu" in str(error.value)
+            assert "`layer.bias`: moved to cuda:0" in str(error.value)
+            assert layer(image.cuda()).device == CUDA0
+        assert [(event.kind.value, event.rule) for event in guard.problems] == [
+            ("mixed-device", "DEV102")
+        ]
+        with DeviceGuard() as guard, pytest.raises(RuntimeError, match=r"same$"):
+            layer(image.cuda().half())  # types it is
+        assert guard.problems == []
+
     def test_inference_mode_looks_into_composites(self):
         with torch.inference_mode(), pytest.raises(RuntimeError, match="same device"):
             F.linear(torch.ones(1, 2, device="cuda"), torch.ones(2, 2))
