@@ -66,7 +66,8 @@ def _in_todays_words(mention: Mention) -> str | None:
 
 def _is_variable(node: cst.BaseExpression, kind: str) -> bool:
     """It is named otherwise than the type that it holds."""
-    return is_path(text_of(node)) and text_of(node).rpartition(".")[2] != kind.rpartition(".")[2]
+    name = text_of(node).rpartition(".")[2]
+    return bool(kind) and is_path(text_of(node)) and name != kind.rpartition(".")[2]
 
 
 def _of_list(node: cst.Call, kind: str) -> str | None:

@@ -89,12 +89,17 @@ def initial_value(
         return parameter(Sequence(None, HOST, default.kind), None)  # `size=(3, 4)`: numbers
     if holds("configuration-name", name):
         return parameter(UNKNOWN, None)
-    evidence = Evidence(not annotation and function.says("documented-tensor", name))
+    evidence = Evidence(not annotation and _is_documented_tensor(function, name))
     evidence.hints.number = holds("number-name", name)
     value = Tensor(place, origin, SHAPED, evidence)
     if type(default) is Const and default.value is None:
         return parameter(union((value, NONE)), variable)
     return parameter(value, variable)
+
+
+def _is_documented_tensor(function: Function, name: str) -> bool:
+    docstring = function.docstring
+    return name in docstring and holds("documented-tensor", docstring, name)
 
 
 def _may_be_none(function: Function, value: Value, name: str) -> bool:

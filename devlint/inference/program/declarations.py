@@ -102,6 +102,12 @@ class Function:
         may = type(self.node) is cst.Lambda or may_hold(convention, whole, name)
         return may and holds(convention, self.text, name)
 
+    @cached_property
+    def docstring(self) -> str:
+        """What it says of itself."""
+        node = self.node
+        return (node.get_docstring() or "") if isinstance(node, cst.FunctionDef) else ""
+
     def contains(self, written: str) -> bool:
         """This stands in its source, which is written only where the file's has it."""
         return self.unit.contains(written) and written in self.text
