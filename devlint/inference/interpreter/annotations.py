@@ -133,20 +133,19 @@ def _parts(node: cst.Subscript) -> list[cst.BaseExpression]:
 
 def says_host(frame: Frame, annotation: cst.Annotation | None) -> bool:
     """An annotation that admits no tensor: `int`, `Optional[str]`, `np.ndarray`."""
-    if annotation is None:
-        return False
-    names = names_in(frame, annotation.annotation)
-    heads = [a for a in names if a not in _WRAPPERS and a != "None"]
+    heads = [] if annotation is None else _heads(frame, annotation.annotation)
     return bool(heads) and all(a in _HOST_TYPES for a in heads)
 
 
 def says_tensor(frame: Frame, annotation: cst.Annotation | None) -> bool:
     """An annotation that admits tensors alone: `Tensor`, `Optional[Float[Tensor, "n"]]`."""
-    if annotation is None:
-        return False
-    names = names_in(frame, annotation.annotation)
-    heads = [a for a in names if a not in _WRAPPERS and a != "None"]
+    heads = [] if annotation is None else _heads(frame, annotation.annotation)
     return bool(heads) and all(a in _TENSOR_TYPES for a in heads)
+
+
+def _heads(frame: Frame, node: cst.BaseExpression) -> list[str]:
+    """The names in an annotation, without those that only say that there may be none."""
+    return [each for each in names_in(frame, node) if each not in _WRAPPERS and each != "None"]
 
 
 def declared_value(
@@ -164,8 +163,7 @@ def declared_value(
     container = _container(frame, node, given, depth)
     if container is not None:
         return container
-    heads = [each for each in names_in(frame, node) if each not in _WRAPPERS and each != "None"]
-    return _of_names(frame, heads, given)
+    return _of_names(frame, _heads(frame, node), given)
 
 
 def _without_wrappers(
