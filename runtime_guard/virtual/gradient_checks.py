@@ -12,7 +12,7 @@ import torch
 from runtime_guard.core.placement import CPU
 from runtime_guard.core.torch_internals import disable_torch_function
 from runtime_guard.recording.contradictions import refuse
-from runtime_guard.virtual.gradient_nodes import note_missing, note_outputs
+from runtime_guard.virtual.gradient_nodes import device_of_node, note_missing, note_outputs
 from runtime_guard.virtual.machine import Machine, UnsupportedVirtually
 from runtime_guard.virtual.moves import device_of, move
 
@@ -36,10 +36,10 @@ def root_gradient(machine: Machine, position: int, output: Any, grad: Any) -> An
 
     ``validate_outputs`` in ``torch/csrc/autograd/engine.cpp``, which moves 0-dim ones.
     """
-    if not isinstance(output, torch.Tensor) or not isinstance(grad, torch.Tensor):
+    if not isinstance(grad, torch.Tensor):
         return grad
-    expected, found = device_of(output), device_of(grad)
-    if expected is found or "meta" in (expected.type, found.type):
+    expected, found = _device_of_root(output), device_of(grad)
+    if expected is None or expected is found or "meta" in (expected.type, found.type):
         return grad
     if grad.dim() == 0:
         return move(machine, grad, expected, what="backward")
@@ -50,6 +50,14 @@ def root_gradient(machine: Machine, position: int, output: Any, grad: Any) -> An
         expected,
     )
     return grad
+
+
+def _device_of_root(output: Any) -> torch.device | None:
+    """Where a tensor, or the ``GradientEdge`` of one, is; None where nothing says so."""
+    if isinstance(output, torch.Tensor):
+        return device_of(output)
+    node = getattr(output, "node", None)
+    return None if node is None else device_of_node(node)
 
 
 def refuse_gradient(

@@ -1410,6 +1410,14 @@ class TestRootsOfBackward:
         (x * 2).backward(torch.ones(2, device="cuda"))
         assert x.grad.device == CUDA0
 
+    def test_a_gradient_from_elsewhere_for_an_edge(self):
+        x = torch.ones(2, device="cuda", requires_grad=True)
+        edge = torch.autograd.graph.get_gradient_edge(x * 2)
+        with pytest.raises(RuntimeError, match="expected device cuda:0 but got cpu"):
+            torch.autograd.grad(edge, x, torch.ones(2))
+        (gradient,) = torch.autograd.grad(edge, x, torch.ones(2, device="cuda"))
+        assert gradient.device == CUDA0
+
     def test_a_batch_of_gradients_is_where_it_was_made(self):
         x = torch.rand(2, dtype=torch.double, device="cuda", requires_grad=True)
         assert torch.autograd.gradcheck(lambda x: x.sin() * x, x, check_batched_grad=True)
