@@ -140,6 +140,25 @@ def test_an_object_keeps_its_constructors_arguments():
     ) == ["cuda", "cpu"]
 
 
+@pytest.mark.parametrize(
+    "test, place",
+    [
+        ("i != 3", "cpu | cuda"),
+        ("len(t) > 3", "cuda"),  # of the element itself: it is for those that can be moved
+        ("use_gpu", "cuda"),
+    ],
+)
+def test_elements_that_are_moved_by_their_number_may_be_unmoved(test, place):
+    code = f"""
+    def train(loader, use_gpu):
+        for batch in loader:
+            moved = [t.cuda() if {test} else t for i, t in enumerate(batch)]
+            first, last = moved
+            reveal(last)
+    """
+    assert revealed(code) == [place]
+
+
 def test_rebinding_the_variable_of_a_loop_leaves_the_container_as_it_is():
     assert revealed(
         """

@@ -23,6 +23,7 @@ from devlint.inference.domain.value import (
     alternatives,
     cases,
     choose,
+    join,
     join_branches,
     union,
 )
@@ -48,6 +49,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.values import Instance
+from devlint.inference.syntax.text import names_in
 from devlint.inference.syntax.words import asks_for_accelerator, is_cold, none_test
 
 _SYMBOLS: dict[type[cst.CSTNode], str] = {
@@ -321,7 +323,20 @@ def _conditional(frame: Frame, node: cst.IfExp) -> Value:
             right = frame.eval(node.orelse)
             taken.keep_effects(frame.state, (if_true, if_false))
         around.env.update({k: v for k, v in taken.env.items() if type(k) is not str})
+        if _is_of_element(frame, node):
+            return join(left, right)
         return join_branches(left, right, (if_true, if_false))
+
+
+def _is_of_element(frame: Frame, node: cst.IfExp) -> bool:
+    """Whether it is for some elements of a comprehension that the test comes out true, by their
+    number or key, so that which of the two values one of them has is open:
+    `[t.to(device) if i != 3 else t for i, t in enumerate(batch)]`."""
+    loop = frame.control.loop
+    if loop is None or not isinstance(loop.node, (cst.BaseSimpleComp, cst.DictComp)):
+        return False
+    tested = {*names_in(loop.node.for_in.target)} & {*names_in(node.test)}
+    return bool(tested) and not tested <= {*names_in(node.body), *names_in(node.orelse)}
 
 
 EVALUATORS.update(
