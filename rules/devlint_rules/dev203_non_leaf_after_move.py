@@ -47,7 +47,7 @@ def _assumptions(fact: NonLeaf) -> Assumptions:
     message = f"`{short(fact.operand.site.node)}` is elsewhere before the move"
     is_open = not isinstance(fact.operand.placement, Device)
     return _wanted(fact) + assume_if(
-        is_open, AssumptionKind.SOURCE_OF_MOVE_IS_ELSEWHERE, fact.site, message
+        is_open, AssumptionKind.GIVEN_VALUE_CHANGES_DEVICE, fact.site, message
     )
 
 

@@ -456,6 +456,12 @@ class TestLeaves:
         claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[fact]))
         assert (claim.severity, claim.confidence) == (Severity.ERROR, Confidence.LIKELY)
 
+    def test_a_parameter_made_of_what_was_given_may_be_there_before_the_move(self):
+        fact = self.fact("attribute")
+        given = operand(self.TEXT, "torch.rand(3, requires_grad=True)", INPUT, is_parameter=True)
+        claim = only(claims(RULES["DEV203"], self.TEXT, non_leaves=[fact._replace(operand=given)]))
+        assert claim.confidence is Confidence.POSSIBLE
+
     @pytest.mark.parametrize(
         ("asked", "said", "severity"),
         [

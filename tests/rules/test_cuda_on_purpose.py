@@ -298,3 +298,23 @@ def test_what_only_programs_that_demand_cuda_come_to(tmp_path: Path, asked: str,
     main = f"def main():\n{asked}    run(print, 3, 4)\n\n\nmain()\n"
     (tmp_path / "train.py").write_text(f"import torch\nfrom net import run\n\n\n{main}")
     assert bool(shown(tmp_path, code, setup="")) == sure
+
+
+CHOICE = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+
+
+@pytest.mark.parametrize(
+    ("wrapped", "sure"),
+    [
+        ("DistributedDataParallel(net.cuda(), device_ids=[rank])", False),
+        ("Sequential(net.cuda(), name=[rank])", True),
+    ],
+)
+def test_what_is_wrapped_for_one_card_is_on_it(tmp_path: Path, wrapped: str, sure: bool):
+    code = (
+        "import torch\nfrom torch.nn import Sequential\n"
+        f"from torch.nn.parallel import DistributedDataParallel\n\n{CHOICE}\n\n"
+        "def prepare(net, rank, distributed):\n"
+        f"    if distributed:\n        net = {wrapped}\n    return net\n"
+    )
+    assert bool(shown(tmp_path, code, setup="")) == sure

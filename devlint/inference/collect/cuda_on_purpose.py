@@ -27,7 +27,7 @@ def reason(unit: Unit, note: MentionNote) -> str:
     beside = unit.kept(_Unguarded)
     if beside.tells(note, beside.setting_default):
         return "it makes all its tensors on CUDA by default"
-    if beside.tells(note, beside.wrapping):
+    if beside.tells(note, beside.wrapping) or _is_wrapped(unit, note):
         return "it wraps its model for several cards"
     if note.kind == "load" and beside.demands_with(unit, note) and _is_for_one_card(unit, note):
         return "what loads it demands CUDA anyway"
@@ -160,6 +160,25 @@ def _wraps_for_cards(unit: Unit, note: MentionNote) -> bool:
         return True
     given = every(note.node, cst.Arg) if unit.contains("device_ids") else ()
     return any(arg.keyword is not None and arg.keyword.value == "device_ids" for arg in given)
+
+
+def _is_wrapped(unit: Unit, note: MentionNote) -> bool:
+    """`DistributedDataParallel(net.cuda(), device_ids=[rank])`: it is for that card alone."""
+    if note.kind != "device" or not unit.contains("device_ids"):
+        return False
+    around = unit.tree if note.function is None else note.function.node
+    return any(
+        any(
+            argument.keyword is not None and argument.keyword.value == "device_ids"
+            for argument in call.args
+        )
+        and any(
+            each is note.node
+            for argument in call.args
+            for each in every(argument.value, type(note.node))
+        )
+        for call in every(around, cst.Call)
+    )
 
 
 def _is_brought_back(note: MentionNote) -> bool:

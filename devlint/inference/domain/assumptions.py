@@ -77,6 +77,7 @@ class AssumptionKind(str, enum.Enum):
     INPUT_MAY_BE_ACCELERATED = "input-may-be-accelerated"
     DECLARED_TENSOR_IS_ANYWHERE = "declared-tensor-is-anywhere"
     SOURCE_OF_MOVE_IS_ELSEWHERE = "source-of-move-is-elsewhere"
+    GIVEN_VALUE_CHANGES_DEVICE = "given-value-changes-device"
     SOURCE_OF_MOVE_IS_ACCELERATED = "source-of-move-is-accelerated"
     CALLER_HANDS_IN_TENSORS = "caller-hands-in-tensors"
     CALL_SHOWS_TENSOR = "call-shows-tensor"
@@ -224,6 +225,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.DECLARED_TENSOR_IS_ANYWHERE: "The same, of one that a function declares as a tensor, and so "
     "promises to take from any device.",
     K.SOURCE_OF_MOVE_IS_ELSEWHERE: "What is moved to a device at one place is not on it before.",
+    K.GIVEN_VALUE_CHANGES_DEVICE: "What is made of a value from out of sight is not yet on the "
+    "device that it is moved to.",
     K.SOURCE_OF_MOVE_IS_ACCELERATED: "What a function brings to a device itself, elsewhere in it, "
     "is on one already.",
     K.CALLER_HANDS_IN_TENSORS: "Callers that may hand in arrays hand in tensors, too.",
