@@ -13,7 +13,8 @@ from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
 from devlint.inference.facts import Facts, Mistake, MistakenDevice, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
-from devlint_rules.helpers.rewrites import argument, is_path, text_of
+from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.rewrites import argument, is_path, move_target, text_of
 
 _ADVICE = {
     Mistake.FLAG: 'choose the device by the flag: `"cuda" if flag else "cpu"`',
@@ -158,14 +159,49 @@ def _taken_for_device(fact: MistakenDevice) -> Assumptions:
     return assume_if(fact.inferred, kind, fact.site, message)
 
 
+def _matters(facts: Facts, fact: MistakenDevice) -> Assumptions:
+    """What is assumed for it to make a difference."""
+    message = "the current card is another one than the first"
+    kind = AssumptionKind.OTHER_CARDS_ARE_USED
+    cards = assume_if(fact.mistake is Mistake.NO_CARD, kind, fact.site, message)
+    in_vain = fact.mistake is Mistake.ALWAYS_UNEQUAL and _guards_nothing(facts, fact.site)
+    message = "what this guards does something on the host, too"
+    return cards + assume_if(in_vain, AssumptionKind.VAIN_TEST_MATTERS, fact.site, message)
+
+
+def _guards_nothing(facts: Facts, site: Site) -> bool:
+    """All that the test keeps from the host does nothing there: `if x.device != "cpu": x = x.cpu()`
+    and `if device != "cpu": torch.cuda.manual_seed(0)`, which waits for CUDA."""
+    tests = (each for each in path_to(facts.source.tree, site.node) if isinstance(each, cst.If))
+    guard = next((each for each in tests if each.test is site.node), None)
+    if guard is None or guard.orelse is not None:
+        return False
+    return all(
+        isinstance(line, cst.SimpleStatementLine) and all(map(_is_vain_on_host, line.body))
+        for line in guard.body.body
+    )
+
+
+def _is_vain_on_host(statement: cst.BaseSmallStatement) -> bool:
+    if isinstance(statement, cst.Pass):
+        return True
+    if not isinstance(statement, (cst.Assign, cst.Expr)):
+        return False
+    value = statement.value
+    if isinstance(statement, cst.Expr):
+        return isinstance(value, cst.Call) and text_of(value.func) in _WAIT_FOR_CUDA
+    made = value.elt if isinstance(value, (cst.ListComp, cst.GeneratorExp)) else value
+    return move_target(made) in _HOST
+
+
+_HOST = ('"cpu"', "'cpu'", 'torch.device("cpu")', "torch.device('cpu')")
+# Without CUDA the seed is kept for later, and there is no cache.
+_WAIT_FOR_CUDA = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.empty_cache")
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     for fact in facts.mistaken_devices:
-        assumed = _taken_for_device(fact) + assume_if(
-            fact.mistake is Mistake.NO_CARD,
-            AssumptionKind.OTHER_CARDS_ARE_USED,
-            fact.site,
-            "the current card is another one than the first",
-        )
+        assumed = _taken_for_device(fact) + _matters(facts, fact)
         yield Claim(
             fact.site,
             Severity.WARNING if fact.mistake in _MILD else Severity.ERROR,

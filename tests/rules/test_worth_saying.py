@@ -530,3 +530,22 @@ def play(net: nn.Module, storage, device):
 def test_a_branch_that_makes_its_test_false_is_taken_now_and_then(tmp_path, done, said):
     found = shown(tmp_path, PLAYER.format(done=done))
     assert len([s for s in found if s[:6] == "DEV307"]) == said
+
+
+@pytest.mark.parametrize(
+    ("guarded", "count"),
+    [
+        ("torch.cuda.manual_seed(3)", 0),  # is kept for a CUDA that may come
+        ("torch.cuda.empty_cache()", 0),
+        ("rows = [each.cpu() for each in rows]", 0),
+        ("rows = rows.half()", 1),
+        ("torch.cuda.synchronize()", 1),
+    ],
+)
+def test_a_test_in_vain_matters_if_what_it_guards_does_something_on_the_host(
+    tmp_path, guarded, count
+):
+    choice = 'device = torch.device("cuda" if torch.cuda.is_available() else "cpu")\n'
+    code = f'{choice}rows = torch.load("rows.pt")\nif device != "cpu":\n    {guarded}\n'
+    said = [each for each in shown(tmp_path, code) if each.startswith("DEV110")]
+    assert len(said) == count

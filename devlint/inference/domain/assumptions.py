@@ -118,6 +118,7 @@ class AssumptionKind(str, enum.Enum):
     RESULT_WAS_WANTED = "result-was-wanted"
     DEVICE_IS_FOR_ALL = "device-is-for-all"
     RESULT_IS_MOVED_IN_VAIN = "result-is-moved-in-vain"
+    VAIN_TEST_MATTERS = "vain-test-matters"
     GRADIENT_IS_WANTED = "gradient-is-wanted"
     GRADIENT_IS_READ_THERE = "gradient-is-read-there"
     NAME_IS_OF_DEVICE = "name-is-of-device"
@@ -277,6 +278,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.DEVICE_IS_FOR_ALL: "A function that takes a device is to work there with all that it makes.",
     K.RESULT_IS_MOVED_IN_VAIN: "What is made or moved in vain should be where it was meant to be, "
     "though whoever gets or reads it moves it there.",
+    K.VAIN_TEST_MATTERS: "A test that always comes out true matters, though what it guards does "
+    "nothing where it should not.",
     K.GRADIENT_IS_WANTED: "A tensor that requires grad and is kept by a module is to be trained.",
     K.GRADIENT_IS_READ_THERE: "The gradient is wanted of a moved tensor, and not of what it was "
     "moved from.",
