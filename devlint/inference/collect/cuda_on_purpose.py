@@ -13,7 +13,7 @@ from devlint.inference.program.control_dependences import ControlDependences
 from devlint.inference.program.declarations import ClassInfo, Function, classes_of
 from devlint.inference.program.self_tests import SelfTests
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import code, dotted, every, plain_parameters
+from devlint.inference.syntax.text import code, dotted, every, parents_below, plain_parameters
 from devlint.inference.syntax.words import demonstration
 
 _BUILT = "it needs an extension that the project builds for CUDA"
@@ -27,7 +27,8 @@ def reason(unit: Unit, note: MentionNote) -> str:
     beside = unit.kept(_Unguarded)
     if beside.tells(note, beside.setting_default):
         return "it makes all its tensors on CUDA by default"
-    if beside.tells(note, beside.wrapping) or _is_wrapped(unit, note):
+    is_wrapped = note.kind == "device" and note.node in beside.wrapped
+    if is_wrapped or beside.tells(note, beside.wrapping):
         return "it wraps its model for several cards"
     if note.kind == "load" and beside.demands_with(unit, note) and _is_for_one_card(unit, note):
         return "what loads it demands CUDA anyway"
@@ -92,8 +93,8 @@ def strays(note: MentionNote, why: str, at_hand: str) -> bool:
 
 
 class _Unguarded:
-    """The functions with mentions that nothing guards and that tell of others, too. To be asked
-    for once the file was walked."""
+    """The functions with mentions that nothing guards and that tell of others, too, and what is
+    wrapped for several cards. To be asked for once the file was walked."""
 
     def __init__(self, unit: Unit) -> None:
         notes = list(unit.kept(Mentions).notes.values())
@@ -105,6 +106,7 @@ class _Unguarded:
             for note in notes
             if _wraps_for_cards(unit, note) and (not note.guarded or _in_any_case(unit, note))
         }
+        self.wrapped = _wrapped_for_cards(unit)
 
     def demands_with(self, unit: Unit, load: MentionNote) -> bool:
         """What a load stands in demands CUDA: its function, another method of its class, or any
@@ -158,26 +160,26 @@ def _wraps_for_cards(unit: Unit, note: MentionNote) -> bool:
         return False
     if holds("multi-card-wrapper", note.text):
         return True
-    given = every(note.node, cst.Arg) if unit.contains("device_ids") else ()
-    return any(arg.keyword is not None and arg.keyword.value == "device_ids" for arg in given)
+    return unit.contains("device_ids") and any(map(_takes_cards, every(note.node, cst.Call)))
 
 
-def _is_wrapped(unit: Unit, note: MentionNote) -> bool:
-    """`DistributedDataParallel(net.cuda(), device_ids=[rank])`: it is for that card alone."""
-    if note.kind != "device" or not unit.contains("device_ids"):
-        return False
-    around = unit.tree if note.function is None else note.function.node
+def _wrapped_for_cards(unit: Unit) -> set[cst.CSTNode]:
+    """All that is handed to what takes `device_ids=`: of `DistributedDataParallel(net.cuda(),
+    device_ids=[rank])` the move, which is for that card alone."""
+    calls = every(unit.tree, cst.Call) if unit.contains("device_ids") else ()
+    return {
+        node
+        for call in calls
+        if _takes_cards(call)
+        for argument in call.args
+        for node in parents_below(argument)
+    }
+
+
+def _takes_cards(call: cst.Call) -> bool:
     return any(
-        any(
-            argument.keyword is not None and argument.keyword.value == "device_ids"
-            for argument in call.args
-        )
-        and any(
-            each is note.node
-            for argument in call.args
-            for each in every(argument.value, type(note.node))
-        )
-        for call in every(around, cst.Call)
+        argument.keyword is not None and argument.keyword.value == "device_ids"
+        for argument in call.args
     )
 
 
