@@ -17,7 +17,7 @@ PAGE = ROOT / "docs" / "assumptions.md"
 
 sys.path[:0] = [str(ROOT)]
 
-from devlint.inference.confidence.policy import LEFT_OPEN, OF_CALLERS  # noqa: E402
+from devlint.inference.confidence.policy import BESIDE_ANOTHER, LEFT_OPEN, OF_CALLERS  # noqa: E402
 from devlint.inference.domain.assumptions import AssumptionKind  # noqa: E402
 from devlint.reporters.assumptions import table  # noqa: E402
 
@@ -52,7 +52,9 @@ A weight is the share of findings that are to be right, of those that rest on th
 Findings of at least 0.97 are `certain`, of at least 0.85 `likely`, of at least 0.50 `possible`;
 below that devlint says nothing. The weights are estimates, weighed on code with known bugs: where
 there are few bugs, fewer findings are right ([what was
-measured](benchmark.md#how-often-a-finding-is-right)).
+measured](benchmark.md#how-often-a-finding-is-right)). A finding is as sure as the weakest of its
+assumptions. Some kinds hold by themselves, and beside any other one a finding is `possible`:
+{listed(frozenset(BESIDE_ANOTHER))}.
 
 What rests on callers out of sight breaks for some of them, and works for others: it is a warning,
 though its rule reports errors. Where a call in sight hands in a tensor on an accelerator, or the

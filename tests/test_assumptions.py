@@ -16,7 +16,7 @@ from fakes import Tree
 from devlint.cli import main
 from devlint.config import ConfigError, find_config
 from devlint.findings import Confidence
-from devlint.inference.confidence.policy import WEIGHTS, confidence
+from devlint.inference.confidence.policy import BESIDE_ANOTHER, WEIGHTS, confidence
 from devlint.inference.domain.assumptions import MEANINGS, AssumptionKind
 
 HELPER = """\
@@ -191,6 +191,13 @@ class TestPolicy:
 
         for a, b in combinations(AssumptionKind, 2):
             assert rank(a, b) <= min(rank(a), rank(b))
+
+    @pytest.mark.parametrize("kind", BESIDE_ANOTHER)
+    def test_what_holds_by_itself_is_possible_beside_another(self, kind: AssumptionKind) -> None:
+        other = AssumptionKind.CALLER_IS_ACCELERATED
+        assert confidence([kind, kind]) is confidence([other]) is Confidence.LIKELY
+        assert confidence([kind, other]) is Confidence.POSSIBLE
+        assert confidence([kind, other], {other: True}) is Confidence.LIKELY
 
 
 RULES = Path(devlint_rules.__file__).parent

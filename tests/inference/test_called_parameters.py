@@ -123,6 +123,22 @@ def test_a_training_loop_gets_its_model_and_criterion(moves, weight, contradicts
     assert bool(shown(PLAIN + code)) is contradicts
 
 
+@pytest.mark.parametrize("net", ["Net()", "nn.Linear(3, 3)"])
+def test_a_module_that_is_handed_in_shows_what_it_does_with_its_input(net):
+    found = met(f"""{PLAIN}
+    def judge(net, loader):
+        right = torch.zeros((), device=device)
+        for rows, labels in loader:
+            right += (net(rows) == labels.to(device)).sum()
+        return right
+
+    def run(rows):
+        net = {net}.to(device)
+        print(judge(net, DataLoader(rows)))
+    """)
+    assert found[-1] == "input: DataLoader(rows)@cpu net net@cuda likely inside net(rows)"
+
+
 @pytest.mark.parametrize(
     ("loader", "contradicts"),
     [("DataLoader(rows)", True), ("DataLoader(rows, collate_fn=there)", False), ("rows", False)],

@@ -6,7 +6,7 @@ from functools import partial
 
 import libcst as cst
 
-from devlint.inference.domain.assumptions import AssumptionKind, Assumptions
+from devlint.inference.domain.assumptions import Assumption, AssumptionKind, Assumptions
 from devlint.inference.domain.containers import Loader, Mapping, Sequence
 from devlint.inference.domain.kinds import Evidence
 from devlint.inference.domain.path_conditions import exclude, is_of_state
@@ -308,7 +308,7 @@ def _tell(
         _show_computed(binding.function, left, a)
         _show_computed(binding.function, right, b)
         show_companions(frame, [a, b])
-    assumed = [*found, *pending.assumptions]
+    assumed = _open(binding, (*found, *pending.assumptions))
     for odd, other, inside in ((a, b, left), (b, a, right)):
         if kind is not MeetingKind.INDEX and is_left_behind(frame, odd, other):
             assumed += left_behind(frame, odd, _argument(inside, binding, node))
@@ -346,6 +346,34 @@ def _pass_on(
     if pending.node not in binding.function.unconditional:
         assumed += _reached(frame, node, pending, binding)
     add_pending(frame, node, kind, said, a, b, pending.pointwise, called, assumed)
+
+
+# Of a parameter that is called: the module that a call hands in for it shows what it does.
+_OF_CALLED = frozenset(
+    {
+        AssumptionKind.MODULE_USES_ALL_INPUTS,
+        AssumptionKind.NAME_SUGGESTS_MODEL,
+        AssumptionKind.UNKNOWN_CALLEE_KEEPS_DEVICE,
+    }
+)
+
+
+def _open(binding: Binding, assumed: Assumptions) -> list[Assumption]:
+    """What is still to be assumed of the callee: `net(rows)` is no call out of sight where this
+    call hands in a module for `net` whose class is known."""
+    shown = {name for name, (value, _) in binding.given.items() if _is_known_module(value)}
+    of_shown = {
+        id(node)
+        for node in (every(binding.function.node, cst.Call) if shown else ())
+        if isinstance(node.func, cst.Name) and node.func.value in shown
+    }
+    return [a for a in assumed if a.kind not in _OF_CALLED or id(a.site.node) not in of_shown]
+
+
+def _is_known_module(value: Value) -> bool:
+    if type(value) is not Instance or not value.module:
+        return False
+    return value.info is not None or bool(value.library)
 
 
 def _reached(frame: Frame, node: cst.CSTNode, pending: Pending, binding: Binding) -> Assumptions:
