@@ -159,6 +159,15 @@ def test_elements_that_are_moved_by_their_number_may_be_unmoved(test, place):
     assert revealed(code) == [place]
 
 
+def test_the_number_may_be_of_an_inner_clause():
+    code = """
+    def train(loader):
+        moved = [t.cuda() if i else t for batch in loader for i, t in enumerate(batch)]
+        reveal(moved[0])
+    """
+    assert revealed(code) == ["cpu | cuda"]
+
+
 def test_rebinding_the_variable_of_a_loop_leaves_the_container_as_it_is():
     assert revealed(
         """

@@ -49,6 +49,7 @@ from devlint.inference.program.events import (
 )
 from devlint.inference.program.frames import EVALUATORS, Frame
 from devlint.inference.program.values import Instance
+from devlint.inference.syntax.loops import targets_of
 from devlint.inference.syntax.text import names_in
 from devlint.inference.syntax.words import asks_for_accelerator, is_cold, none_test
 
@@ -335,7 +336,7 @@ def _is_of_element(frame: Frame, node: cst.IfExp) -> bool:
     loop = frame.control.loop
     if loop is None or not isinstance(loop.node, (cst.BaseSimpleComp, cst.DictComp)):
         return False
-    tested = {*names_in(loop.node.for_in.target)} & {*names_in(node.test)}
+    tested = targets_of(loop.node) & {*names_in(node.test)}
     return bool(tested) and not tested <= {*names_in(node.body), *names_in(node.orelse)}
 
 
