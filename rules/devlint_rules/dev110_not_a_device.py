@@ -14,7 +14,7 @@ from devlint.inference.facts import Facts, Mistake, MistakenDevice, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.rewrites import argument, is_path, move_target, text_of
+from devlint_rules.helpers.rewrites import argument, is_path, moves_to_host, text_of
 
 _ADVICE = {
     Mistake.FLAG: 'choose the device by the flag: `"cuda" if flag else "cpu"`',
@@ -191,10 +191,9 @@ def _is_vain_on_host(statement: cst.BaseSmallStatement) -> bool:
     if isinstance(statement, cst.Expr):
         return isinstance(value, cst.Call) and text_of(value.func) in _WAIT_FOR_CUDA
     made = value.elt if isinstance(value, (cst.ListComp, cst.GeneratorExp)) else value
-    return move_target(made) in _HOST
+    return moves_to_host(made)
 
 
-_HOST = ('"cpu"', "'cpu'", 'torch.device("cpu")', "torch.device('cpu')")
 # Without CUDA the seed is kept for later, and there is no cache.
 _WAIT_FOR_CUDA = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch.cuda.empty_cache")
 

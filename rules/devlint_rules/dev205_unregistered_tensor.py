@@ -19,7 +19,7 @@ from devlint_rules.helpers.assumptions import assume, assume_if, called
 from devlint_rules.helpers.attributes import assignment, attribute_trace
 from devlint_rules.helpers.blocks import path_to
 from devlint_rules.helpers.causes import is_unregistered, uses_of
-from devlint_rules.helpers.rewrites import argument, move_target, text_of
+from devlint_rules.helpers.rewrites import argument, move_target, moves_to_host, text_of
 from devlint_rules.helpers.wording import is_host
 
 
@@ -111,7 +111,7 @@ def _copied_to_host(method: cst.FunctionDef) -> set[str]:
     return {
         text_of(target.target)
         for each in every(method.body, cst.Assign)
-        if isinstance(each.value, cst.Call) and move_target(each.value) == '"cpu"'
+        if moves_to_host(each.value)
         for target in each.targets
     }
 

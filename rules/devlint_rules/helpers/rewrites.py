@@ -174,6 +174,14 @@ def move_target(call: cst.CSTNode) -> str | None:
     return None
 
 
+def moves_to_host(call: cst.CSTNode) -> bool:
+    """`x.cpu()`, `x.to("cpu")`, `x.to(torch.device("cpu"))`."""
+    return move_target(call) in _HOST
+
+
+_HOST = ('"cpu"', "'cpu'", 'torch.device("cpu")', "torch.device('cpu')")
+
+
 def _is_keyword(arg: cst.Arg, keyword: str) -> bool:
     return arg.keyword is not None and arg.keyword.value == keyword
 
