@@ -662,6 +662,19 @@ def test_a_part_of_an_array_is_filled_with_an_array(line, read):
 
 
 @pytest.mark.parametrize(
+    ("made", "reads"), [("copy()", 1), ("reshape(2, 4)", 1), ("clone()", 0), ("unsqueeze(0)", 0)]
+)
+def test_what_has_a_method_of_tensors_alone_is_no_array(made, reads):
+    code = f"""
+        import numpy as np
+        table = {{"rows": np.zeros((4, 2))}}
+        rows = table["rows"].{made}
+        rows[0, :] = torch.rand(2, device="cuda")
+    """
+    assert len(host_reads(given(code))) == reads
+
+
+@pytest.mark.parametrize(
     ("test", "reads"),
     [
         ("isinstance(face, (np.ndarray, Image.Image))", 0),

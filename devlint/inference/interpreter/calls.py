@@ -37,6 +37,7 @@ from devlint.inference.models.other_frameworks import takes_other_framework
 from devlint.inference.models.places import brought_to_host
 from devlint.inference.models.tensor_methods import call_tensor_method
 from devlint.inference.models.unification.pending_meetings import of_one_module
+from devlint.inference.models.unknown_methods import is_of_no_array
 from devlint.inference.program.declarations import Function, classes_of
 from devlint.inference.program.events import Called, Formatted, HandedOver, HostWaits, MethodRead
 from devlint.inference.program.frames import EVALUATORS, Frame
@@ -135,6 +136,8 @@ def _call_on_other(
     if type(base) is Optimizer or type(base) is Loader:
         return UNKNOWN if name != "__iter__" else base
     if type(base) is Host and name != "to":
+        if base.array and is_of_no_array(name):
+            return UNKNOWN  # what was taken for an array is none
         return base if base.array else HOST
     if type(base) is Const:
         if name == "format" and isinstance(base.value, str):

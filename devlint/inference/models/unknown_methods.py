@@ -51,6 +51,9 @@ _OF_ARRAYS = frozenset(
     | {"dot", "nonzero", "squeeze", "reshape", "flatten", "transpose"}
 )
 
+# Arrays of NumPy, and tables of pandas, have these of the first as well.
+_OF_TABLES = frozenset({"size", "view", "nonzero", "item", "chunk", "eq", "ne", "lt", "le", "gt", "ge"})
+
 # What arrays call otherwise, `axis` and `keepdims`; dimensions with names are those of others.
 _OF_TORCH = ("dim", "keepdim")
 
@@ -92,6 +95,11 @@ def tells_tensor(frame: Frame, tensor: Tensor, name: str, arguments: Arguments) 
             source.mark_tensor()
         return True
     return evidence.is_tensor
+
+
+def is_of_no_array(name: str) -> bool:
+    """`x.clone()`, `x.unsqueeze(0)`: an array has no such method."""
+    return name in _TELLING and name not in _OF_TABLES
 
 
 def is_count(name: str, arguments: Arguments) -> bool:
