@@ -65,13 +65,10 @@ def _parameter(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
             made.append((Tensor(tensor.place, origin, traits, None), when))
     if made:
         return choose(made)
-    place = frame.default_device
     traits = PARAMETER | GRAD | recorded
-    if value is None or type(value) is not Tensor:
-        traits |= DEFAULT
     if value is not None and is_untold(value):
-        traits |= INDIRECT  # it is where its data is, wherever that may be
-    return Tensor(place, frame.origin(StepKind.CREATED, node), traits)
+        return Tensor(None, frame.origin(StepKind.CREATED, node), traits)  # where its data is
+    return Tensor(frame.default_device, frame.origin(StepKind.CREATED, node), traits | DEFAULT)
 
 
 def _uninitialized(frame: Frame, node: cst.Call, arguments: Arguments) -> Value:
