@@ -219,15 +219,21 @@ def _length(shown: Operand) -> int:
 
 def _with_host_inputs(frame: Frame, draft: MeetingDraft) -> Iterator[Assumption]:
     """The function reads an input on the host, as it is, and meets it, or another one, with what
-    is on the host: whoever wrote that expects its inputs there."""
-    inputs = frame.kept(HostInputs).unshown
-    if not inputs or frame.in_module:
+    is on the host; or so it reads what comes of that: whoever wrote it expects its inputs there."""
+    read = frame.kept(HostInputs)
+    if frame.in_module or not (read.unshown or _result_of(draft) in read.made):
         return
     own = {p.variable for p in frame.function.parameters} if frame.function is not None else set()
     places = {draft.left.place, draft.right.place}
-    if CPU in places and not places.isdisjoint(inputs | own):
+    if CPU in places and not places.isdisjoint(read.unshown | own):
         message = "its inputs are not where this function has the host read them"
         yield of_code(frame, AssumptionKind.HOST_READS_OTHERS, message)
+
+
+def _result_of(draft: MeetingDraft) -> cst.CSTNode:
+    """The operation whose result is what comes of a meeting; of `x += y` it is that of `x`."""
+    origin = draft.left.origin
+    return origin.node if isinstance(draft.node, cst.AugAssign) and origin else draft.node
 
 
 def _spoken(shown: Operand, draft: MeetingDraft, tensor: Tensor) -> Operand:

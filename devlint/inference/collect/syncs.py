@@ -246,6 +246,8 @@ def read_by_host(frame: Frame, event: HostReads | HostDemanded) -> None:
         host_needs(frame, HostNeeds(tensor))
         if records:
             continue
+        if type(event) is HostReads:
+            frame.kept(HostInputs).made.update(_made_of(tensor))
         if tensor.traits & COPYING and type(event) is HostReads:
             late_read(frame, TensorRead(node, tensor, value_node))
         if on_accelerator(tensor) < 0 or is_being_made(frame, tensor):
@@ -288,7 +290,7 @@ def read_by_host(frame: Frame, event: HostReads | HostDemanded) -> None:
                 surer = of_value(frame, kind, tensor, message)
             if surer is not None:
                 assumed = [surer if each.kind in SHOWN_BY_CALLS else each for each in assumed]
-        if is_weak and sink == ".numpy()" and tensor.is_sure and _is_input(tensor):
+        if is_weak and tensor.is_sure and _is_input(tensor):
             frame.kept(HostInputs).unshown.add(tensor.place)
         is_open = is_weak and not frame.control.choosing and not may_be_array
         is_open = is_open and not frame.unit.is_test
@@ -298,6 +300,15 @@ def read_by_host(frame: Frame, event: HostReads | HostDemanded) -> None:
         noted = (node, sink, tensor, value_node, surmised, caught, is_open, is_list)
         frame.notes.append(HostReadNote(*noted))
         return
+
+
+def _made_of(tensor: Tensor) -> Iterator[cst.CSTNode]:
+    """The creation and the operations that a value comes from, since it was moved."""
+    for step in tensor.origin.chain() if tensor.origin is not None else ():
+        if step.kind is StepKind.MOVED:
+            return
+        if step.kind in (StepKind.CREATED, StepKind.COMPUTED):
+            yield step.node
 
 
 def _goes_by_its_device(frame: Frame, node: cst.CSTNode) -> bool:

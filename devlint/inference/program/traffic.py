@@ -33,3 +33,4 @@ class HostInputs:
 
     inputs: set[Placement] = field(default_factory=set)
     unshown: set[Placement] = field(default_factory=set)  # those of which nothing shows more
+    made: set[cst.CSTNode] = field(default_factory=set)  # what makes and computes what it reads so
