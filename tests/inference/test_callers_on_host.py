@@ -109,3 +109,31 @@ def test_an_attribute_of_a_module_that_was_not_read_need_not_move_with_it(
     facts = given(TRAINER.format(rows=rows), nets)
     [parameter] = [meeting.given for meeting in facts.meetings]
     assert Feeds(facts.feeds).verdict(parameter).is_met is is_met
+
+
+READ = """
+import numpy as np
+import plotly.graph_objects as go
+
+def noisy(rows: torch.Tensor, centre: torch.Tensor):
+    noise = torch.randn(len(rows))
+    {lines}
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "confidence"),
+    [
+        ("return (noise + rows).numpy()", "possible"),
+        ("made = noise + rows; return np.sort(made[0])", "possible"),
+        ("noise += rows; return go.Scatter(x=noise[0])", "possible"),
+        ("made = noise * rows; made += centre; return go.Mesh3d({'x': made[0]})", "possible"),
+        ("return noise + rows", "likely"),
+        ("return (noise + rows).cpu().numpy()", "likely"),
+        ("made = noise + rows; return np.sort(noise)", "likely"),
+        ("made = noise + rows; return made, np.zeros(len(made))", "likely"),
+    ],
+)
+def test_what_the_host_reads_of_two_that_meet_shows_that_both_are_there(lines, confidence):
+    found = meetings(given(READ.format(lines=lines)))
+    assert found[0].endswith(confidence)

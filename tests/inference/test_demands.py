@@ -35,6 +35,30 @@ def run(x, small, args):
     assert guarded(code) == [found]
 
 
+DEFINED = """
+if {test}:
+    def put(x):
+        return x.cuda()
+else:
+    def put(x):
+        return x
+
+def putting(x):
+    if {test}:
+        def put(y):
+            return y.cuda()
+        return put(x)
+    return x
+
+taken = (lambda kept, place: kept.cuda()) if {test} else torch.device("cpu")
+"""
+
+
+@pytest.mark.parametrize(("test", "found"), [("torch.cuda.is_available()", True), ("small", False)])
+def test_what_is_defined_where_an_accelerator_is_there_runs_only_there(test, found):
+    assert guarded(DEFINED.format(test=test)) == [found] * 3
+
+
 def test_what_follows_in_the_branch_is_guarded():
     code = """
         def run(x, fast):

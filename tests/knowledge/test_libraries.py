@@ -97,6 +97,7 @@ def test_host_libraries_read_tensors_on_the_host() -> None:
         "imageio": "imageio.imwrite",
         "tifffile": "tifffile.imwrite",
         "seaborn": "seaborn.heatmap",
+        "plotly": "plotly.graph_objects.Scatter3d",
         "SimpleITK": "SimpleITK.GetImageFromArray",
         "open3d": "open3d.utility.Vector3dVector",
         "trimesh": "trimesh.Trimesh",

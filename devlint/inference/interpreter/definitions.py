@@ -25,6 +25,7 @@ def declare_function(
         unit=frame.unit,
         around=frame.function,
         info=info,
+        guarded=frame.control.guarded,
         defaults=_defaults(frame, node.params),
         decorators=tuple(decorators),
         name=node.name.value,
@@ -40,6 +41,7 @@ def lambda_value(frame: Frame, node: cst.Lambda) -> FunctionValue:
         node=node,
         unit=frame.unit,
         around=frame.function,
+        guarded=frame.control.guarded,
         defaults=_defaults(frame, node.params),
     )
     enclose(function, frame)

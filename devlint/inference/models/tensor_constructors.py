@@ -18,7 +18,6 @@ from devlint.inference.domain.tensors import (
     DEFAULT,
     EMPTY,
     GRAD,
-    INDIRECT,
     LOADED,
     NON_LEAF,
     PARAMETER,

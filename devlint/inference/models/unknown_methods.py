@@ -52,7 +52,9 @@ _OF_ARRAYS = frozenset(
 )
 
 # Arrays of NumPy, and tables of pandas, have these of the first as well.
-_OF_TABLES = frozenset({"size", "view", "nonzero", "item", "chunk", "eq", "ne", "lt", "le", "gt", "ge"})
+_OF_TABLES = frozenset(
+    {"size", "view", "nonzero", "item", "chunk", "eq", "ne", "lt", "le", "gt", "ge"}
+)
 
 # What arrays call otherwise, `axis` and `keepdims`; dimensions with names are those of others.
 _OF_TORCH = ("dim", "keepdim")

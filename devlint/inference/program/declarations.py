@@ -41,6 +41,7 @@ class Function:
     unit: Unit
     around: Function | None = None  # that it is defined in
     info: ClassInfo | None = None
+    guarded: bool = False  # it is defined where a condition on availability or on a device holds
     defaults: dict[str, Value] = field(default_factory=dict)
     decorators: tuple[str, ...] = ()
     summary: Summary | None = None

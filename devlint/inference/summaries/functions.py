@@ -36,6 +36,7 @@ from devlint.inference.models.unification.authority import decider
 from devlint.inference.models.unification.pending_meetings import may_meet
 from devlint.inference.program import tests
 from devlint.inference.program.constructors import is_handed_data, runs_in_constructor
+from devlint.inference.program.control import ControlContext
 from devlint.inference.program.declarations import Function, Owners
 from devlint.inference.program.events import (
     FunctionLeft,
@@ -107,6 +108,7 @@ def _construct_first(interpreter: Interpreter, function: Function) -> None:
 def _infer(interpreter: Interpreter, function: Function) -> Summary:
     unit, outer = function.unit, closure_of(function)
     frame = Frame(unit, interpreter, function, outer, function.info)
+    frame.control = ControlContext(guarded=function.guarded)
     if function.info is not None:
         frame.constructing = function.info.is_module and _constructs(frame, function)
     elif outer is not None:
