@@ -39,3 +39,27 @@ def test_what_is_said_by_default_of_a_call_that_leaves_it_out(passed, used, left
     dropped = [d.callee for d in facts.dropped_arguments if d.neglect is Neglect.LEFT_OUT]
     assert dropped == left_out
     assert bool(met(code)) is bool(left_out)
+
+
+LOAD = """
+    def restored(net, path, device="cpu"):
+        state = torch.load(path, map_location=torch.device(device))
+        net.load_state_dict(state["net"])
+        return state["scale"]
+
+    def run(net, rows, path, device):
+        {call}
+        return net(rows.to(device)) * {factor}
+"""
+
+
+@pytest.mark.parametrize(
+    ("call", "factor", "left_out"),
+    [
+        ("scale = restored(net, path)", "scale", ["restored"]),
+        ("restored(net, path)", "2", []),  # what it returns may be anywhere
+    ],
+)
+def test_a_call_whose_result_is_thrown_away_leaves_out_nothing(call, factor, left_out):
+    facts = given(LOAD.format(call=call, factor=factor))
+    assert [d.callee for d in facts.dropped_arguments] == left_out

@@ -45,13 +45,18 @@ def of_default(frame: Frame, event: DefaultTaken) -> None:
         return
     if parameter.name == "map_location" and _is_mapped_elsewhere(frame.function, function):
         return  # what is loaded here is meant to stay on the host
-    if _goes_by_given(frame, node, function):
+    if _goes_by_given(frame, node, function) or _is_thrown_away(frame, node):
         return
     placed = _placed_there(summary.result, parameter.variable)
     if placed is None and function.name == "__init__" and function.info is not None:
         placed = _kept_there(frame, function.info, parameter.variable)
     if placed is not None:
         _note(frame, node, function, parameter.name, placed.origin)
+
+
+def _is_thrown_away(frame: Frame, node: cst.CSTNode) -> bool:
+    """Nothing is done with what a call returns, wherever that is."""
+    return isinstance(frame.current, cst.Expr) and frame.current.value is node
 
 
 def _leaves_out_flag(caller: Function, callee: Function, flag: Parameter) -> bool:
