@@ -314,6 +314,9 @@ def wrapped(rank, device, given, many):
 """
 
 
+CARD_1 = "cpu DDP [torch.device('cuda:1').index]@cuda:1 certain"
+
+
 @pytest.mark.parametrize(
     ("made", "cards", "found"),
     [
@@ -324,6 +327,8 @@ def wrapped(rank, device, given, many):
         ("nn.Linear(2, 2).cuda().cpu()", "[rank]", "cpu DDP [rank]@cuda certain"),
         ("nn.Linear(2, 2)", "None", ""),
         ("nn.Linear(2, 2)", "[]", ""),
+        ("nn.Linear(2, 2)", "[torch.device('cpu').index]", ""),  # of what a host stands for
+        ("nn.Linear(2, 2)", "[torch.device('cuda:1').index]", CARD_1),
         ("nn.Linear(2, 2)", "many", ""),
         ("nn.Linear(2, 2).to(rank)", "[rank]", ""),
         ("nn.Linear(2, 2).to(device)", "[rank]", ""),

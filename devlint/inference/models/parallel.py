@@ -11,6 +11,7 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.containers import Sequence
+from devlint.inference.domain.host import Const
 from devlint.inference.domain.placement import CPU, CUDA, Device
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, PARAMETER, Tensor
@@ -73,7 +74,10 @@ def _check(
     """Note a module on the host whose cards are in sight."""
     own, given = module
     assert own is not None and cards.items
-    first = place_of(frame, cards.items[0])
+    card = cards.items[0]
+    if type(card) is Const and card.value is None:
+        return  # `[device.index]` of the host, or of a device that has none: no card is named
+    first = place_of(frame, card)
     place = first if type(first) is Device and first.is_accelerator else CUDA
     step = frame.origin(StepKind.CREATED, written, None, "its cards are named here")
     there = Tensor(place, step)
