@@ -458,11 +458,12 @@ class Mask(nn.Module):
     assert met(code) == []
 
 
-def test_an_index_that_begins_as_none_picks_one_element():
+@pytest.mark.parametrize("made", ["torch.linspace(0, 1, n)", "torch.from_numpy(rows)"])
+def test_an_index_that_begins_as_none_picks_one_element(made):
     code = """
         class Scheduler:
-            def __init__(self, n):
-                self.sigmas = torch.linspace(0, 1, n)
+            def __init__(self, n, rows):
+                self.sigmas = {made}
                 self.step = None
 
             def scaled(self, sample: torch.Tensor):
@@ -471,6 +472,7 @@ def test_an_index_that_begins_as_none_picks_one_element():
             def pick(self, sigma):
                 return 1 - sigma
     """
+    code = code.replace("{made}", made)
     (written,) = met(code.replace("{index}", "None"))
     (held,) = met(code.replace("{index}", "self.step"))
     assert (written.split()[-1], held.split()[-1]) == ("likely", "possible")

@@ -250,13 +250,19 @@ def _traits_of_item(frame: Frame, node: cst.Subscript, base: Tensor, indices: In
         traits |= base.traits & MATRIX  # all dimensions are left
     if not base.traits & VECTOR:
         # `x[i]`: of one dimension none is left; `table[step]`
-        picks = is_integer(node, index) or (base.place == CPU and may_be_number(node, index))
+        picks = is_integer(node, index) or _begins_as_none(index, expression)
+        picks = picks or (base.place == CPU and may_be_number(node, index))
         return traits | (MAYBE_SCALAR if picks and not _is_large(base) else 0)
     if any(type(v) is Tensor and not v.is_sure for v in alternatives(index)):
         traits |= MAYBE_SCALAR  # the index may be a number
-    if index is NONE and dotted(expression) != "None":
-        return traits | MAYBE_SCALAR | VECTOR  # `x[self.step]`, of what begins as None
+    if index is NONE and _begins_as_none(index, expression):
+        return traits | MAYBE_SCALAR | VECTOR
     return traits | (SCALAR if is_integer(node, index) else MATRIX if index is NONE else VECTOR)
+
+
+def _begins_as_none(index: Value, expression: cst.CSTNode) -> bool:
+    """`x[self.step]`, of a number that is none at first; `x[None]` adds a dimension."""
+    return dotted(expression) != "None" and any(v is NONE for v in alternatives(index))
 
 
 def read_array_at(frame: Frame, node: cst.Subscript, indices: Indices) -> None:
