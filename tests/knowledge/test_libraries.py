@@ -109,6 +109,15 @@ def test_host_libraries_read_tensors_on_the_host() -> None:
         assert call.reads_host, name
 
 
+def test_plotlys_figures_have_two_names() -> None:
+    knowledge = knowing("plotly")
+    figures = [
+        knowledge.function(f"plotly.{each}.Mesh3d") for each in ("graph_objects", "graph_objs")
+    ]
+    assert figures[0] is not None
+    assert figures[0] is figures[1]
+
+
 def test_scikit_learns_estimators_are_classes_and_its_functions_are_not() -> None:
     knowledge = knowing("sklearn")
     assert knowledge.function("sklearn.cluster.KMeans") is None

@@ -45,9 +45,11 @@ def of_default(frame: Frame, event: DefaultTaken) -> None:
         return
     if parameter.name == "map_location" and _is_mapped_elsewhere(frame.function, function):
         return  # what is loaded here is meant to stay on the host
-    if _goes_by_given(frame, node, function) or _is_thrown_away(frame, node):
+    if _goes_by_given(frame, node, function):
         return
-    placed = _placed_there(summary.result, parameter.variable)
+    placed = None
+    if not _is_thrown_away(frame, node):
+        placed = _placed_there(summary.result, parameter.variable)
     if placed is None and function.name == "__init__" and function.info is not None:
         placed = _kept_there(frame, function.info, parameter.variable)
     if placed is not None:
