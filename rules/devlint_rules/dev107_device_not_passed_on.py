@@ -12,6 +12,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import DroppedArgument, Facts, Neglect
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
+from devlint_rules.helpers.causes import repeats
 from devlint_rules.helpers.rewrites import add_argument, in_file, text_of
 
 _PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED, Neglect.FLAG)
@@ -73,6 +74,10 @@ def _fix(facts: Facts, fact: DroppedArgument) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from repeats(facts, _claims(facts))
+
+
+def _claims(facts: Facts) -> Iterator[Claim]:
     for fact in facts.dropped_arguments:
         trace: tuple[Note, ...] = ()
         defaulted = fact.neglect is Neglect.DEFAULTED

@@ -14,6 +14,7 @@ from devlint.inference.facts import Facts, Mistake, MistakenDevice, Site
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.blocks import path_to
+from devlint_rules.helpers.causes import repeats
 from devlint_rules.helpers.rewrites import argument, is_path, moves_to_host, text_of
 
 _ADVICE = {
@@ -199,6 +200,10 @@ _WAIT_FOR_CUDA = ("torch.cuda.manual_seed", "torch.cuda.manual_seed_all", "torch
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from repeats(facts, _claims(facts))
+
+
+def _claims(facts: Facts) -> Iterator[Claim]:
     for fact in facts.mistaken_devices:
         assumed = _taken_for_device(fact) + _matters(facts, fact)
         yield Claim(

@@ -13,6 +13,7 @@ from devlint.inference.domain.placement import Device
 from devlint.inference.facts import Facts, NonLeaf
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
+from devlint_rules.helpers.causes import repeats
 from devlint_rules.helpers.rewrites import (
     argument,
     atom,
@@ -118,6 +119,10 @@ def _fix(facts: Facts, fact: NonLeaf) -> tuple[Replacement, ...]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from repeats(facts, _claims(facts))
+
+
+def _claims(facts: Facts) -> Iterator[Claim]:
     for fact in facts.non_leaves:
         if _leaf_is_kept(fact):
             continue

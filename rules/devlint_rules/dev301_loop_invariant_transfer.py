@@ -21,6 +21,7 @@ from devlint_rules.helpers.blocks import (
     path_to,
     statements_before,
 )
+from devlint_rules.helpers.causes import repeats
 from devlint_rules.helpers.compiled import UNCOMPILED, is_compiled
 from devlint_rules.helpers.queues import Counted
 from devlint_rules.helpers.repetition import is_copied_each_step
@@ -167,6 +168,10 @@ def _called(copy: DataCopy) -> str:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from repeats(facts, _claims(facts))
+
+
+def _claims(facts: Facts) -> Iterator[Claim]:
     for copy in facts.data_copies:
         if is_copied_each_step(copy) and not _is_filled_in_place(facts, copy):
             yield _of_data(facts, copy)

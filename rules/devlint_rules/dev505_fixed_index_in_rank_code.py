@@ -10,6 +10,7 @@ from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import Facts
 from devlint.rule import Claim, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if, own_card
+from devlint_rules.helpers.causes import repeats
 from devlint_rules.helpers.mentions import twins
 from devlint_rules.helpers.ownership import rule_of_mention
 
@@ -35,6 +36,10 @@ def _global_ranks(facts: Facts) -> Iterator[Claim]:
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
+    yield from repeats(facts, _claims(facts))
+
+
+def _claims(facts: Facts) -> Iterator[Claim]:
     yield from _global_ranks(facts)
     for mention in facts.mentions:
         if rule_of_mention(mention) != "DEV505":

@@ -259,3 +259,26 @@ class Masked(nn.Module):
     (found,) = serious(text)
     assert found.rule == "DEV205"
     assert 15 in {place.location.line for place in found.related}
+
+
+REPEATED = """\
+def grid(n, device="cpu"):
+    return torch.arange(n, device=device)
+
+
+def pairs(n, device="cpu"):
+    return grid(n), grid(n + 1), grid(n)
+
+
+def others(n, device="cpu"):
+    return grid(n)
+"""
+
+
+def test_what_is_left_out_of_several_calls_of_a_function_is_one_finding_and_one_fix():
+    found, other = check_text(MODULE + REPEATED)
+    assert (found.rule, other.rule) == ("DEV107", "DEV107")
+    assert found.message.endswith("works on its default one (and at 2 more places)")
+    assert [place.message for place in found.related[-2:]] == ["here, too", "here, too"]
+    assert found.fix is not None and len(found.fix.edits) == 3
+    assert other.fix is not None and len(other.fix.edits) == 1

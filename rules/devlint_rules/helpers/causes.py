@@ -7,7 +7,7 @@ is what a function does by habit: five tensors that it makes on the CPU and move
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -71,9 +71,22 @@ def habits(facts: Facts, claims: Iterable[Claim]) -> Iterator[Claim]:
     its fix mends them all. Claims that rest on different assumptions stay apart, and so do safe
     fixes, unsafe ones and places without.
     """
+    yield from _joined(facts, claims, lambda claim: _habit(facts, claim))
+
+
+def repeats(facts: Facts, claims: Iterable[Claim]) -> Iterator[Claim]:
+    """The claims of one rule, joined where they say the same, word for word, in one function: three
+    calls of `grid(n)` beside a `device` that none of them is given."""
+    yield from _joined(facts, claims, lambda c: (c.message, c.advice, _habit(facts, c)))
+
+
+def _joined(
+    facts: Facts, claims: Iterable[Claim], cause: Callable[[Claim], object]
+) -> Iterator[Claim]:
+    """One claim of each cause, with the places of the others."""
     joined: dict[object, dict[cst.CSTNode, Claim]] = {}
     for claim in claims:
-        joined.setdefault(_habit(facts, claim), {}).setdefault(claim.site.node, claim)
+        joined.setdefault(cause(claim), {}).setdefault(claim.site.node, claim)
     for places in joined.values():
         first, *others = places.values()
         yield _with_places(facts, first, others) if others else first
@@ -88,7 +101,7 @@ def _habit(facts: Facts, claim: Claim) -> object:
 
 def _with_places(facts: Facts, first: Claim, others: list[Claim]) -> Claim:
     notes = (
-        Note(each.site, f"here, too: {each.advice}" if each.advice else "here, too")
+        Note(each.site, f"here, too: {each.advice}" if _says_more(each, first) else "here, too")
         for each in others[:MAX_TWINS]
     )
     return replace(
@@ -97,6 +110,10 @@ def _with_places(facts: Facts, first: Claim, others: list[Claim]) -> Claim:
         trace=(*first.trace, *notes),
         fix=apart(facts, [part for each in (first, *others) for part in each.fix]),
     )
+
+
+def _says_more(claim: Claim, first: Claim) -> bool:
+    return bool(claim.advice) and claim.advice != first.advice
 
 
 def apart(facts: Facts, parts: list[Replacement]) -> tuple[Replacement, ...]:
