@@ -162,3 +162,46 @@ def test_a_test_that_asks_for_no_accelerator_turns_no_switch(made, found):
     assert meeting == f"rows@cpu torch.equal filled(3)@cuda {found}"
     [meeting] = meetings(given(code, PLACES, "rows.py"))
     assert meeting == "rows@cpu torch.equal filled(3)@cuda certain"
+
+
+ASKED = """
+class Painter(nn.Module):
+    def __init__(self, opt):
+        super().__init__()
+        self.opt = opt
+        self.Table = torch.cuda.FloatTensor if {first} else torch.FloatTensor
+
+    def asks(self):
+        \"\"\"Whether it paints there.\"\"\"
+        return {answer}
+
+    def forward(self, rows):
+        if {then}:
+            rows = rows.cuda()
+        table = self.Table(3).zero_()
+        reveal(table)
+        return table.scatter_(0, rows, 1.0)
+"""
+
+
+@pytest.mark.parametrize("answer", ["len(self.opt.gpu_ids) > 0", "self.opt.use_cuda"])
+def test_a_method_that_only_answers_asks_what_its_answer_does(answer):
+    """`self.asks()` is the flag, or the count, of which it tells."""
+    text = ASKED.format(first="self.asks()", then="self.asks()", answer=answer)
+    assert revealed(text) == ["cuda"]
+    assert met(text) == []
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "expected"),
+    [
+        ("self.asks()", "self.asks()", 0),
+        ("self.asks()", "self.opt.fast", 0),
+        ("self.opt.fast", "self.asks()", 0),
+        ("self.opt.fast", "self.opt.slow", 1),
+    ],
+)
+def test_what_one_method_chose_by_a_test_another_has_by_the_same_test(first, then, expected):
+    """The table and the rows are on the card together, or neither is."""
+    text = ASKED.format(first=first, then=then, answer="self.opt.fast")
+    assert len(met(text)) == expected

@@ -228,10 +228,14 @@ class _Alternatives:
 
 def union(values: Iterable[Value]) -> Value:
     """The join of several values."""
+    return union_of_cases(case for value in values for case in cases(value))
+
+
+def union_of_cases(values: Iterable[tuple[Value, PathCondition]]) -> Value:
+    """The join of several values, each with its condition."""
     found = _Alternatives()
-    for value in values:
-        for alternative, when in cases(value):
-            found.add(alternative, when, False)
+    for value, when in values:
+        found.add(value, when, False)
     if found.is_too_many:
         return TOP
     if len(found.kept) > 1:

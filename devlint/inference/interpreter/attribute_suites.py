@@ -11,6 +11,8 @@ moved meet what was there before, where it moves all of them.
 
 from __future__ import annotations
 
+import functools
+
 import libcst as cst
 
 from devlint.inference.conventions import holds
@@ -21,6 +23,7 @@ from devlint.inference.domain.path_conditions import (
     Predicate,
     both,
     differ,
+    either,
 )
 from devlint.inference.domain.tensors import EMPTY, Tensor
 from devlint.inference.domain.value import (
@@ -30,6 +33,7 @@ from devlint.inference.domain.value import (
     alternatives,
     cases,
     choose,
+    merge,
     under,
     union,
 )
@@ -50,6 +54,27 @@ def held_under(frame: Frame, info: ClassInfo, name: str, found: Value) -> Value:
     facts = attribute_conditions.facts(frame)
     fitting = [each.value for each in written if not differ(each.facts, facts)]
     return union(fitting) if len(fitting) < len(written) else found
+
+
+def as_tested(frame: Frame, info: ClassInfo, name: str, found: Value) -> Value:
+    """The alternatives of an attribute, each where the tests that this function made came out as
+    they did where it was assigned: `self.table` of `a if self.is_small() else b` beside what
+    another `if self.is_small():` made."""
+    if type(found) is not Union or not frame.state.choices:
+        return found
+    written = [
+        (each.value, attribute_conditions.known_again(frame, each.facts))
+        for base in info.lineage()
+        for each in base.branches.get(name, ())
+    ]
+    if not any(when for _, when in written):
+        return found
+    told = []
+    for value, when in cases(found):
+        own = [asked for left, asked in written if merge(value, left) is not None]
+        known = functools.reduce(either, own) if own else ALWAYS
+        told.append((under(value, known), both(when, known)))
+    return choose(told)
 
 
 def told_apart(info: ClassInfo, name: str, found: Value) -> Value:

@@ -14,7 +14,7 @@ from devlint.inference.domain.containers import Mapping, Sequence
 from devlint.inference.domain.heap import latest
 from devlint.inference.domain.host import Host
 from devlint.inference.domain.kinds import Evidence
-from devlint.inference.domain.path_conditions import ALWAYS, NamedLiteral, differ
+from devlint.inference.domain.path_conditions import ALWAYS, NamedLiteral, both, differ
 from devlint.inference.domain.placement import CPU, Device, Placement, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, KEPT, PARAMETER, Tensor
@@ -23,9 +23,11 @@ from devlint.inference.domain.value import (
     Unknown,
     Value,
     alternatives,
+    cases,
     join_branches,
     under,
     union,
+    union_of_cases,
 )
 from devlint.inference.interpreter import contract_checks, contracts
 from devlint.inference.interpreter.attribute_suites import stands_in
@@ -211,7 +213,11 @@ def _write_value(
     if any(type(v) is Instance and v.module for v in values):
         # A module, or several, by a setting: which of them it is here is not in sight.
         values = tuple(UNKNOWN if holds_modules(v) else v for v in values)
-    kept = union(_kept_value(info, frame, registered, name, v, node, source) for v in values)
+    kept = union_of_cases(
+        (each, both(own, when))
+        for v, (_, when) in zip(values, cases(value), strict=True)
+        for each, own in cases(_kept_value(info, frame, registered, name, v, node, source))
+    )
     for note in (info.notes.get(name), info.notes.get(f"{name}*")):
         if note is not None and note.node is node and _is_of_state(values, note.tensor):
             note.one_of_several = True

@@ -13,10 +13,11 @@ from devlint.inference.domain.host import NONE, Const, DeviceValue
 from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import Tensor
-from devlint.inference.domain.value import Value, alternatives
+from devlint.inference.domain.value import UNKNOWN, Value, alternatives
 from devlint.inference.interpreter import first_iteration
 from devlint.inference.interpreter.comparisons import truth_of
 from devlint.inference.interpreter.narrowing import beside
+from devlint.inference.program import tests
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.events import Tested
 from devlint.inference.program.frames import Frame
@@ -45,7 +46,16 @@ def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
             return named
     if type(value) is Const and _begins_so(frame, node):
         return None
-    return truth_of(value)
+    known = truth_of(value)
+    return _by_answer(frame, node) if known is None and type(node) is cst.Call else known
+
+
+def _by_answer(frame: Frame, node: cst.Call) -> bool | None:
+    """`self.uses_gpu()`, which gives `self.use_gpu`, or `len(self.gpus) > 0`."""
+    asked = tests.in_full(frame, node)
+    if isinstance(asked, cst.Comparison):
+        return _counts_accelerators(asked)
+    return _by_name(frame, asked, UNKNOWN) if isinstance(asked, cst.Attribute) else None
 
 
 def _given_or_not(frame: Frame, name: str, value: Value) -> None:

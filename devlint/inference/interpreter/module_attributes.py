@@ -10,7 +10,7 @@ from devlint.inference.domain.placement import CPU, Variable
 from devlint.inference.domain.provenance import Provenance, StepKind
 from devlint.inference.domain.tensors import DEFAULT, GRAD, PARAMETER, RECORDED, Tensor
 from devlint.inference.domain.value import UNKNOWN, Union, Value, alternatives, cases, choose, join
-from devlint.inference.interpreter.attribute_suites import held_under, told_apart
+from devlint.inference.interpreter.attribute_suites import as_tested, held_under, told_apart
 from devlint.inference.interpreter.class_attributes import (
     attribute_of_class,
     is_written_device,
@@ -56,6 +56,7 @@ def attribute(frame: Frame, node: cst.Attribute, holder: Instance, name: str) ->
         if found is not None and is_self(frame, holder):
             found = held_under(frame, info, name, found)
             found = told_apart(info, name, found)
+            found = as_tested(frame, info, name, found)
         if found is not None:
             found = moved_on_demand(info, frame, name, found, node)
         if found is not None:

@@ -18,7 +18,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from devlint.inference.domain.path_conditions import ALWAYS, NamedLiteral, PathCondition, both
+from devlint.inference.domain.path_conditions import (
+    ALWAYS,
+    NamedLiteral,
+    PathCondition,
+    Predicate,
+    both,
+)
 from devlint.inference.domain.tensors import Tensor
 from devlint.inference.domain.value import Value, cases
 from devlint.inference.program import tests
@@ -44,11 +50,22 @@ def by_facts(
     return found
 
 
+def known_again(frame: Frame, facts: frozenset[NamedLiteral]) -> PathCondition:
+    """The part of such facts on what a function has asked, too: as conditions in it."""
+    asked = {_as_kept(p.subject): p for p in frame.state.choices.values() if _is_same(frame, p)}
+    return tuple((asked[subject], is_so, v) for subject, is_so, v in facts if subject in asked)
+
+
+def _is_same(frame: Frame, predicate: Predicate) -> bool:
+    """Its subject has a name, and is still what it was."""
+    return bool(predicate.names) and not predicate.inner and tests.is_current(frame, predicate)
+
+
 def _named(frame: Frame, when: PathCondition) -> frozenset[NamedLiteral]:
     return frozenset(
         (_as_kept(predicate.subject), is_so, value)
         for predicate, is_so, value in when
-        if predicate.names and not predicate.inner and tests.is_current(frame, predicate)
+        if _is_same(frame, predicate)
     )
 
 

@@ -17,6 +17,7 @@ from devlint.inference.domain.path_conditions import (
 )
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.predicates import Written, normalized, written_choice
+from devlint.inference.syntax.text import answer_of, dotted
 
 
 def one_of(frame: Frame, count: int) -> list[PathCondition]:
@@ -41,10 +42,21 @@ def of_test(frame: Frame, node: cst.BaseExpression) -> Sides:
     tests = frame.unit.tests
     written = tests.get(node)
     if written is None:
-        written = tests[node] = written_choice(node)
+        written = tests[node] = written_choice(in_full(frame, node))
     seen: dict[Hashable, Predicate] = {}
     if_true, if_false = ([_fact(frame, each, seen) for each in side] for side in written)
     return tuple(if_true), tuple(if_false)
+
+
+def in_full(frame: Frame, node: cst.BaseExpression) -> cst.BaseExpression:
+    """What a test asks by a method of its own object that does no more than answer:
+    `len(self.gpus) > 0` of `self.uses_gpu()`."""
+    if not (isinstance(node, cst.Call) and not node.args and frame.info is not None):
+        return node
+    owner, _, name = dotted(node.func).rpartition(".")
+    method = frame.info.method(name) if owner == "self" else None
+    answer = None if method is None else answer_of(method.node)
+    return node if answer is None else answer
 
 
 def of_name(frame: Frame, name: str, outcome: bool) -> PathCondition:
