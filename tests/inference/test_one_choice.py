@@ -261,6 +261,41 @@ def test_what_is_one_of_several_kinds_is_no_surer_by_what_is_computed_of_it():
     assert moved[0].endswith("certain")
 
 
+HELPER = """
+        import numpy as np
+
+        def as_tensor(value):
+            if isinstance(value, np.ndarray):
+                value = torch.from_numpy(value)
+            elif isinstance(value, list):
+                value = torch.tensor(value)
+            return value
+"""
+
+
+@pytest.mark.parametrize("operation", ["torch.eq(scores, labels)", "scores.eq(labels)"])
+@pytest.mark.parametrize(
+    ("scores", "labels", "expected"),
+    [
+        ("as_tensor(scores)", "as_tensor(labels)", 0),
+        ("as_tensor(scores)", "as_tensor(labels).long()", 0),
+        ("scores.cuda()", "as_tensor(labels)", 1),
+    ],
+)
+def test_two_inputs_that_are_made_tensors_in_the_same_way_are_so_together(
+    operation, scores, labels, expected
+):
+    """Who hands in an array for the one does so for the other, whichever function makes a tensor of
+    it, and whichever of the two the method is of."""
+    code = """
+        def accuracy(scores, labels):
+            scores, labels = {scores}, {labels}
+            return {operation}
+    """
+    found = sure(HELPER + code, scores=scores, labels=labels, operation=operation)
+    assert len(found) == expected
+
+
 CONSTRUCTED = """
     class Kept:
         def __init__(self, net, device="cpu"):

@@ -22,6 +22,9 @@ X = 'x = torch.zeros(3, device="cuda")\nm = x > 0\n'
         "x * x.shape[0] + len(x)",
         "torch.ones(3) * x.sum().item()",
         "x * float(torch.tensor(2.0))",
+        "torch.maximum(x, torch.zeros_like(torch.tensor(0.0)))",
+        "x + torch.ones(3).new_full((), 2.0)",
+        "x * torch.ones(3).new_tensor(2.0)",
     ],
 )
 def test_a_scalar_meets_every_device(operation):
@@ -39,6 +42,8 @@ def test_a_scalar_meets_every_device(operation):
         ("torch.where(m, x, torch.ones(3))", "torch.ones(3)@cpu torch.where m@cuda certain"),
         ("F.linear(x, torch.ones(3, 3))", "torch.ones(3, 3)@cpu F.linear x@cuda certain"),
         ("x.add_(torch.ones(3))", "torch.ones(3)@cpu .add_ x@cuda certain"),
+        ("x + torch.zeros_like(torch.ones(3))", None),
+        ("x + torch.tensor(1.0).new_zeros(3)", None),
     ],
 )
 def test_what_is_no_scalar_or_no_pointwise_operation_is_refused(operation, meeting):

@@ -23,7 +23,12 @@ from devlint.inference.models import generators
 from devlint.inference.models.call_results import shape_result
 from devlint.inference.models.devices import known_among, place_of
 from devlint.inference.models.factories import OF_DATA
-from devlint.inference.models.factory_shapes import OF_NUMBERS, shape_source, traits_of_data
+from devlint.inference.models.factory_shapes import (
+    OF_NUMBERS,
+    SHAPES,
+    shape_source,
+    traits_of_data,
+)
 from devlint.inference.models.held_tensors import tensors_in
 from devlint.inference.models.moves.targets import chosen
 from devlint.inference.models.operands import is_number, operands_of
@@ -174,10 +179,11 @@ def make_like(
     if not sources:
         return Tensor(None)
     results: list[Value] = []
+    kept = DEFAULT | LOADED | EMPTY | (SHAPES if last.endswith("_like") else 0)
     for source in sources:
         origin = frame.origin(StepKind.CREATED, node, source.origin)
         origin.takes_device = "device" in known.params
-        made = Tensor(source.place, origin, source.traits & (DEFAULT | LOADED | EMPTY))
+        made = Tensor(source.place, origin, source.traits & kept)
         if known.random:
             generators.check(frame, node, made, arguments)
         results.append(made)

@@ -11,6 +11,7 @@ from devlint.inference.domain.tensors import (
     MATRIX,
     MAYBE_SCALAR,
     SCALAR,
+    SHAPED,
     VECTOR,
     Tensor,
 )
@@ -19,6 +20,9 @@ from devlint.inference.models.factories import OF_DATA
 from devlint.inference.program.functions import Arguments
 from devlint.inference.syntax.text import dotted
 
+_OF_SIZES = frozenset({"zeros", "ones", "empty", "rand", "randn", "full"})
+SHAPES = SCALAR | MAYBE_SCALAR | SHAPED | VECTOR | MATRIX  # what is known of a tensor's dimensions
+
 
 def traits_of_data(last: str, arguments: Arguments) -> int:
     """0-dim and emptiness, by what the factory is given."""
@@ -26,10 +30,10 @@ def traits_of_data(last: str, arguments: Arguments) -> int:
         return SCALAR
     if last in ("arange", "linspace", "logspace", "randperm") or last.endswith("_window"):
         return VECTOR
-    if last in OF_DATA:
+    if last in OF_DATA or last == "new_tensor":
         return _traits_of_literal(arguments)
-    if last in ("zeros", "ones", "empty", "rand", "randn", "full"):
-        return _traits_of_sizes(arguments, last == "full")
+    if last.removeprefix("new_") in _OF_SIZES:
+        return _traits_of_sizes(arguments, last.endswith("full"))
     if last == "randint":  # behind its bounds, of which the lower one may be left out
         sizes = arguments.positional[1:][-1:]
         rest = Arguments(sizes, arguments.keywords, arguments.open)

@@ -33,6 +33,7 @@ from devlint.inference.models import generators, gradients
 from devlint.inference.models.call_results import shape_result
 from devlint.inference.models.devices import is_dtype
 from devlint.inference.models.factory_calls import factory_result
+from devlint.inference.models.factory_shapes import SHAPES, traits_of_data
 from devlint.inference.models.library_functions import syncs_for
 from devlint.inference.models.moves.tensors import move_of_tensor, type_as, type_of_tensor
 from devlint.inference.models.operands import (
@@ -143,7 +144,8 @@ def _known_method(
         device = arguments.keywords.get("device")
         if device is not None:
             return factory_result(frame, node, name, *device, arguments)
-        return _computed(frame, node, tensor, drop=SCALAR | GRAD | EMPTY)
+        made = _computed(frame, node, tensor, drop=SHAPES | GRAD | EMPTY)
+        return made.with_place(made.place, made.origin, add=traits_of_data(name, arguments))
     if known.random:
         generators.check(frame, node, tensor, arguments)
     writes = known.in_place or (name.endswith("_") and not name.endswith("__"))

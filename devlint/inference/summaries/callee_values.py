@@ -169,6 +169,7 @@ def _tensor(binding: Binding, value: Tensor) -> Value:
                 if type(t) is Tensor
             )
         return _in_place_of(binding, value, place, stand_in)
+    value = _converted(binding, value)
     handed = [binding.values.get(p) for p in value.evidence.parents] if value.evidence else []
     if value.traits & LOADED and len(handed) == 1 and handed[0] is not None:
         return _batch_of(binding, handed[0], value)
@@ -182,6 +183,22 @@ def _tensor(binding: Binding, value: Tensor) -> Value:
     if any(_is_tensor(actual) for actual in handed):
         return Tensor(place, value.origin, value.traits, None, value.sizes)
     return value
+
+
+def _converted(binding: Binding, value: Tensor) -> Tensor:
+    """What the callee makes a tensor of where it is none is, if it was one, where this call's
+    argument is: `to_tensor(x)` of `def to_tensor(x): return torch.tensor(x) if … else x`."""
+    origin = value.origin
+    before = origin.root.before if origin is not None and value.was_converted else None
+    stand_in = binding.places.get(before) if type(before) is Variable else None
+    if origin is None or stand_in is None:
+        return value
+    root = origin.root.known(origin.root.when)
+    root.before = stand_in.place
+    if origin is not origin.root:
+        root = Provenance(StepKind.COMPUTED, binding.node, binding.frame.unit.source, root)
+    root.when, root.assumed = origin.when, origin.assumed
+    return Tensor(value.place, root, value.traits, value.evidence, value.sizes)
 
 
 def _in_place_of(binding: Binding, value: Tensor, place: Variable, stand_in: Tensor) -> Tensor:

@@ -11,9 +11,11 @@ from devlint.inference.domain.path_conditions import ALWAYS, PathCondition, both
 from devlint.inference.domain.placement import same_place
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import DEFAULT, Tensor
+from devlint.inference.domain.value import UNKNOWN, alternatives
 from devlint.inference.models.unification.contradictions import never_meet
 from devlint.inference.models.unification.operands import MIXED, Candidate, alternatives_of
 from devlint.inference.program.frames import Frame
+from devlint.inference.syntax.text import dotted
 
 MAX_WAYS = 16  # of the alternatives of several operands to come together
 
@@ -49,19 +51,25 @@ def come_of_one_choice(
         return True
     if odd.number != MIXED and _goes_along(odd.tensor, alternatives_of(anchor.number, candidates)):
         return True
-    return _is_converted_alike(odd.tensor, anchor, candidates) or _fits_default(
-        frame, odd.tensor, anchor, candidates
+    others = _siblings(frame, anchor, candidates)
+    return _is_converted_alike(odd.tensor, anchor, others) or _fits_default(
+        frame, odd.tensor, anchor, others
     )
 
 
-def _fits_default(
-    frame: Frame, tensor: Tensor, anchor: Candidate, candidates: list[Candidate]
-) -> bool:
+def _siblings(frame: Frame, one: Candidate, candidates: list[Candidate]) -> list[Tensor]:
+    """All that the operand may be. Of what a method is called of, one is looked at at a time."""
+    held = frame.state.env.get(dotted(one.node), UNKNOWN)
+    found = [each for each in alternatives(held) if type(each) is Tensor]
+    return alternatives_of(one.number, candidates) + (found if one.tensor in found else [])
+
+
+def _fits_default(frame: Frame, tensor: Tensor, anchor: Candidate, others: list[Tensor]) -> bool:
     """The anchor is a parameter that may be left out, and what stands in for it is where the
     tensor is: `if limits is None: limits = torch.arange(…)`."""
     return is_optional(frame, anchor.tensor) and any(
         same_place(other.place, tensor.place) and not never_meet(frame, other, tensor)
-        for other in alternatives_of(anchor.number, candidates)
+        for other in others
     )
 
 
@@ -72,12 +80,12 @@ def _is_converted(tensor: Tensor, other: Tensor) -> bool:
     return tensor.was_converted and origin is not None and origin.root.before is other.place
 
 
-def _is_converted_alike(tensor: Tensor, anchor: Candidate, candidates: list[Candidate]) -> bool:
+def _is_converted_alike(tensor: Tensor, anchor: Candidate, others: list[Tensor]) -> bool:
     """Both are inputs that are made tensors where they are none: who hands in a list for the one
     does so for the other. `if isinstance(x, list): x = torch.tensor(x)`, and the same of `y`"""
     return tensor.was_converted and any(
         same_place(other.place, tensor.place) and _is_converted(other, anchor.tensor)
-        for other in alternatives_of(anchor.number, candidates)
+        for other in others
     )
 
 
