@@ -397,3 +397,30 @@ def kept(model, frames, device):
         if each.rule == "DEV305"
     ]
     assert found.advice.endswith('`found["scores"].tolist()`')
+
+
+@pytest.mark.parametrize(
+    ("turn", "rule"),
+    [
+        ("total = x[i] * gain", "DEV305"),
+        ("total = x[i] + gain * last", "DEV305"),
+        ("total = x[i] + gain * total", "DEV303"),
+    ],
+)
+def test_what_a_turn_makes_of_the_last_one_is_no_element(turn, rule):
+    """It can't be read before the loop: each turn needs what the one before it left."""
+    text = f"""
+import torch
+from torch import nn
+
+
+class Returns(nn.Module):
+    def forward(self, x, gain):
+        total = last = x.sum()
+        found = []
+        for i in range(len(x)):
+            {turn}
+            found.append(total.item())
+        return found
+"""
+    assert [each.rule for each in check_text(text)] == [rule]

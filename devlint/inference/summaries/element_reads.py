@@ -13,7 +13,14 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.loops import LoopState
 from devlint.inference.summaries.waits import hot_one, is_property, prefixes
 from devlint.inference.syntax.loops import targets_of
-from devlint.inference.syntax.text import called_name, dotted, has_key, owner_of, passed_through
+from devlint.inference.syntax.text import (
+    called_name,
+    dotted,
+    has_key,
+    names_in,
+    owner_of,
+    passed_through,
+)
 from devlint.records import NamedTuple
 
 _NUMBERS = frozenset({".item()", "float()", "int()", "bool()", "if", "while", "assert"})
@@ -41,7 +48,10 @@ def part_read(frame: Frame, note: SyncNote) -> Part | None:
         return None
     newest = origin.node if origin.kind is StepKind.COMPUTED else None
     for top in (note.tensor_node, newest):
-        for side in _sides(top):
+        sides = _sides(top)
+        for side in sides:
+            if any(other is not side and _is_remade(loop, other) for other in sides):
+                continue
             made_of = _reduced(frame, side)
             whole = _whole(frame, note, loop, made_of)
             if whole is not None:
@@ -73,6 +83,13 @@ def _sides(node: cst.CSTNode | None) -> list[cst.CSTNode]:
     if isinstance(node, cst.Comparison):
         return [node.left, *(target.comparator for target in node.comparisons)]
     return [] if node is None else [node]
+
+
+def _is_remade(loop: LoopState, node: cst.CSTNode) -> bool:
+    """`gain * total` of `a[i] + gain * total`, where the loop makes the total: what it meets is
+    read in its turn, and not before the loop."""
+    made = loop.assigned - targets_of(loop.node)
+    return not made.isdisjoint(names_in(node))
 
 
 def _reduced(frame: Frame, node: cst.CSTNode) -> cst.CSTNode:
