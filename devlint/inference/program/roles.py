@@ -415,14 +415,14 @@ def collates(function: Function) -> bool:
 
 class _Collation:
     def __init__(self, unit: Unit) -> None:
-        self.names = _collating(unit)
-        self.lambdas = frozenset(_transforming(unit))
+        self.names = _collate_functions(unit)
+        self.lambdas = frozenset(_pipeline_lambdas(unit))
 
 
 _PIPELINE = ("Compose", "Lambda")  # of torchvision's transforms, and of those that are made alike
 
 
-def _transforming(unit: Unit) -> Iterator[cst.Lambda]:
+def _pipeline_lambdas(unit: Unit) -> Iterator[cst.Lambda]:
     """The lambdas that `Compose([…, Lambda(…)])` takes: loaders run them, on the host."""
     if not all(f"{name}(" in unit.source.text for name in _PIPELINE):
         return
@@ -433,7 +433,7 @@ def _transforming(unit: Unit) -> Iterator[cst.Lambda]:
                     yield from (a.value for a in each.args if isinstance(a.value, cst.Lambda))
 
 
-def _collating(unit: Unit) -> set[str]:
+def _collate_functions(unit: Unit) -> set[str]:
     if "collate_fn" not in unit.source.text:
         return set()
     given = {
