@@ -15,6 +15,9 @@ from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.causes import repeats
 from devlint_rules.helpers.rewrites import add_argument, in_file, text_of
 
+# What comes back is not where it may be wanted. A function that calls itself so gives two kinds of
+# results.
+_LEFT_BEHIND = (Neglect.LEFT_OUT, Neglect.UNUSED, Neglect.MAPPED)
 _PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED, Neglect.FLAG)
 
 
@@ -100,6 +103,12 @@ def _claims(facts: Facts) -> Iterator[Claim]:
             AssumptionKind.RESULT_IS_MOVED_IN_VAIN,
             fact.site,
             "what comes back need not be moved",
+        )
+        assumed += assume_if(
+            fact.neglect in _LEFT_BEHIND and fact.callee != fact.function,
+            AssumptionKind.RESULT_STAYS_BEHIND,
+            fact.site,
+            "nothing moves afterwards what comes back",
         )
         yield Claim(
             fact.site,
@@ -227,8 +236,10 @@ def masked(scores: torch.Tensor) -> torch.Tensor:
 `devlint confirm` waits for a mixed-device error with a tensor that the called function made.""",
     limits="""\
 Only for functions in sight whose result lives on their `device`, and only where the names agree. A
-result that meets a value elsewhere is reported there (DEV101, DEV102) and not here. A tensor that
-is moved right where it comes back is a `possible` finding: it is only a copy too many. Whether a
+result that meets a value elsewhere is reported there (DEV101, DEV102) and not here. A call that
+leaves the device out, a device that is never used, and one that weights are only loaded to, are
+`possible` findings: what comes back is mostly moved later, or is wanted on the host; a function
+that calls itself so is not. Whether a
 model that was loaded to a device is moved by whoever calls is seen in its own file only (to ask
 whether the device is `"cpu"`, or to wrap the model in `DataParallel`, moves nothing), and that the
 current card is waited for is said where an option takes any device, and not of a private function

@@ -60,8 +60,13 @@ _PRELUDE = "import numpy as np\nimport torch\nfrom torch import nn\n\n\n"
 
 def said(code: str, rule: str) -> list[str]:
     """What a rule says of code below the usual imports, at the confidence that users have."""
-    found = (each for each in check_text(_PRELUDE + code) if each.rule == rule)
+    found = told(code, rule)
     return [each.message for each in found if each.confidence is not Confidence.POSSIBLE]
+
+
+def told(code: str, rule: str) -> list[Finding]:
+    """What a rule says of such code at every confidence."""
+    return [each for each in check_text(_PRELUDE + code) if each.rule == rule]
 
 
 def check_files(root: Path, *files: Path) -> list[Finding]:

@@ -7,7 +7,7 @@ said.
 from __future__ import annotations
 
 import pytest
-from rule_check import check_files, check_text, said
+from rule_check import check_files, check_text, said, told
 
 CENTERS = """
 def centers(boxes, other):
@@ -685,7 +685,7 @@ def kernel(sigma, device=None):
 
 @pytest.mark.parametrize(("own", "count"), [("x.device", 0), ('"cpu"', 1)])
 def test_a_callee_may_take_the_device_of_what_it_is_handed(own, count):
-    assert len(said(CAST.format(own=own), "DEV107")) == count
+    assert len(told(CAST.format(own=own), "DEV107")) == count
 
 
 TRAINER = """
@@ -1055,7 +1055,7 @@ def noise(model, count, device=None):
     ],
 )
 def test_a_callee_may_take_the_device_of_the_module_that_it_is_handed(own, given, count):
-    assert len(said(DRAW.format(own=own, given=given), "DEV107")) == count
+    assert len(told(DRAW.format(own=own, given=given), "DEV107")) == count
 
 
 @pytest.mark.parametrize(("name", "count"), [("_onnx_paste", 0), ("paste", 1)])
@@ -1087,3 +1087,51 @@ def run(options, rows):
 )
 def test_who_moves_each_part_of_a_batch_in_its_place_has_a_list(move, count):
     assert len(said(ROWS_OF_BATCH.format(move=move), "DEV103")) == count
+
+
+GRID = """
+def grid(n, device="cpu"):
+    if n == 0:
+        return torch.zeros(1, device=device)
+    return {inner} * 2
+
+
+def level(n, device="cpu"):
+    return torch.zeros(n, device=device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("inner", "count"), [("grid(n - 1)", 1), ("level(n)", 0), ("grid(n - 1, device)", 0)]
+)
+def test_what_another_function_leaves_on_its_default_device_is_mostly_moved_later(inner, count):
+    """What a function leaves to its own default is not: its callers get the one and the other."""
+    assert len(said(GRID.format(inner=inner), "DEV107")) == count
+    assert len(told(GRID.format(inner=inner), "DEV107")) == (not inner.endswith("device)"))
+
+
+FED = """
+def scores(model, {given}device):
+    model.to(device)
+    rows = {rows}
+    return model(rows)
+
+
+def {main}(net):
+    scores(net, {hands}"cuda")
+"""
+
+
+@pytest.mark.parametrize(
+    ("given", "rows", "hands", "count"),
+    [
+        ("", "torch.zeros(3, 4)", "", 1),
+        ("", "torch.zeros(3, 4).to(device)", "", 0),
+        ("rows, ", "rows", "torch.zeros(3, 4), ", 0),
+    ],
+)
+def test_an_input_may_be_moved_on_its_way_to_the_module(given, rows, hands, count):
+    """Where the function that calls the module makes it, there is no way. What only may be on the
+    module's device is `possible`: the module, or what is between, mostly moves it."""
+    code = FED.format(given=given, rows=rows, hands=hands, main="main")
+    assert len(said(code, "DEV103")) == count

@@ -118,6 +118,7 @@ class AssumptionKind(str, enum.Enum):
     RESULT_WAS_WANTED = "result-was-wanted"
     DEVICE_IS_FOR_ALL = "device-is-for-all"
     RESULT_IS_MOVED_IN_VAIN = "result-is-moved-in-vain"
+    RESULT_STAYS_BEHIND = "result-stays-behind"
     VAIN_TEST_MATTERS = "vain-test-matters"
     GRADIENT_IS_WANTED = "gradient-is-wanted"
     GRADIENT_IS_READ_THERE = "gradient-is-read-there"
@@ -276,6 +277,8 @@ MEANINGS: Mapping[AssumptionKind, str] = {
     K.GRADIENTS_ARE_ON: "Gradients are on where a value is made or read.",
     K.RESULT_WAS_WANTED: "Code that has no effect was meant to have one.",
     K.DEVICE_IS_FOR_ALL: "A function that takes a device is to work there with all that it makes.",
+    K.RESULT_STAYS_BEHIND: "What comes of a call that is given no device is not moved afterwards, "
+    "and is not where it is wanted.",
     K.RESULT_IS_MOVED_IN_VAIN: "What is made or moved in vain should be where it was meant to be, "
     "though whoever gets or reads it moves it there.",
     K.VAIN_TEST_MATTERS: "A test that always comes out true matters, though what it guards does "
