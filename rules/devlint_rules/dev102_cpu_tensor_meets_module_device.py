@@ -19,6 +19,7 @@ from devlint_rules.helpers.operand_device import (
     made_for,
     moved_where_it_meets,
 )
+from devlint_rules.helpers.parameters import is_tensor_of
 from devlint_rules.helpers.rewrites import (
     is_path,
     sole_factory,
@@ -39,6 +40,7 @@ def _device(facts: Facts, meeting: Meeting, place: cst.CSTNode) -> str | None:
         and placement.kind is VariableKind.INPUT
         and is_path(placement.name)
         and is_bound(facts, placement.name, place)
+        and is_tensor_of(facts, meeting.right, placement.name)
     ):
         return f"{placement.name}.device"
     return device_there(facts, meeting, place)

@@ -10,14 +10,14 @@ from devlint.findings import Applicability, Severity
 from devlint.inference.confidence.policy import confidence_of
 from devlint.inference.domain.assumptions import AssumptionKind
 from devlint.inference.facts import DroppedArgument, Facts, Neglect
+from devlint.inference.syntax.text import every
 from devlint.rule import Claim, Note, Replacement, Rule
 from devlint_rules.helpers.assumptions import assume, assume_if
 from devlint_rules.helpers.causes import repeats
 from devlint_rules.helpers.rewrites import add_argument, in_file, text_of
+from devlint_rules.helpers.scopes import function_around
 
-# What comes back is not where it may be wanted. A function that calls itself so gives two kinds of
-# results.
-_LEFT_BEHIND = (Neglect.LEFT_OUT, Neglect.UNUSED, Neglect.MAPPED)
+_LEFT_BEHIND = (Neglect.LEFT_OUT, Neglect.UNUSED)  # what comes back is not where it may be wanted
 _PASSED_ON = (Neglect.LEFT_OUT, Neglect.UNUSED, Neglect.FLAG)
 
 
@@ -76,6 +76,16 @@ def _fix(facts: Facts, fact: DroppedArgument) -> tuple[Replacement, ...]:
     return add_argument(fact.site, f"{fact.parameter}={fact.parameter}")
 
 
+def _is_dropped(facts: Facts, fact: DroppedArgument) -> bool:
+    """Nothing else can bring what comes back to the device: the function, which calls itself so,
+    gives two kinds of results, or reads its device nowhere."""
+    function = function_around(facts, fact.site.node)
+    if fact.callee == fact.function or function is None:
+        return fact.callee == fact.function
+    named = [each for each in every(function, cst.Name) if each.value == fact.parameter]
+    return fact.neglect is Neglect.LEFT_OUT and len(named) == 1
+
+
 def _check(facts: Facts) -> Iterator[Claim]:
     yield from repeats(facts, _claims(facts))
 
@@ -105,7 +115,7 @@ def _claims(facts: Facts) -> Iterator[Claim]:
             "what comes back need not be moved",
         )
         assumed += assume_if(
-            fact.neglect in _LEFT_BEHIND and fact.callee != fact.function,
+            fact.neglect in _LEFT_BEHIND and not _is_dropped(facts, fact),
             AssumptionKind.RESULT_STAYS_BEHIND,
             fact.site,
             "nothing moves afterwards what comes back",
@@ -237,9 +247,8 @@ def masked(scores: torch.Tensor) -> torch.Tensor:
     limits="""\
 Only for functions in sight whose result lives on their `device`, and only where the names agree. A
 result that meets a value elsewhere is reported there (DEV101, DEV102) and not here. A call that
-leaves the device out, a device that is never used, and one that weights are only loaded to, are
-`possible` findings: what comes back is mostly moved later, or is wanted on the host; a function
-that calls itself so is not. Whether a
+leaves the device out is a `possible` finding: what comes back is mostly moved later, or is wanted
+on the host; not so where the function calls itself, or reads its device nowhere else. Whether a
 model that was loaded to a device is moved by whoever calls is seen in its own file only (to ask
 whether the device is `"cpu"`, or to wrap the model in `DataParallel`, moves nothing), and that the
 current card is waited for is said where an option takes any device, and not of a private function

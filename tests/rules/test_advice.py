@@ -424,3 +424,23 @@ class Returns(nn.Module):
         return found
 """
     assert [each.rule for each in check_text(text)] == [rule]
+
+
+@pytest.mark.parametrize(
+    ("tail", "named"),
+    [
+        ("torch.relu(rows)", "`torch.ones(3, device=rows.device)`"),
+        ("torch.relu(rows[0]) * rows.shape[1]", "`torch.ones(3, device=rows.device)`"),
+        ("torch.relu(rows[0])", "pass `device=` to the factory"),
+    ],
+)
+def test_only_one_tensor_has_a_device(tail, named):
+    """What holds tensors, and is handed in, has none to name."""
+    (found,) = check_text(f"""
+import torch
+
+
+def scores(rows):
+    return torch.ones(3) * {tail}
+""")
+    assert found.advice.endswith(named)

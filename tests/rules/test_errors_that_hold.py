@@ -1098,6 +1098,11 @@ def grid(n, device="cpu"):
 
 def level(n, device="cpu"):
     return torch.zeros(n, device=device)
+
+
+def command(options):
+    device = options.pop("device")
+    return level(options.pop("size"))
 """
 
 
@@ -1105,9 +1110,10 @@ def level(n, device="cpu"):
     ("inner", "count"), [("grid(n - 1)", 1), ("level(n)", 0), ("grid(n - 1, device)", 0)]
 )
 def test_what_another_function_leaves_on_its_default_device_is_mostly_moved_later(inner, count):
-    """What a function leaves to its own default is not: its callers get the one and the other."""
-    assert len(said(GRID.format(inner=inner), "DEV107")) == count
-    assert len(told(GRID.format(inner=inner), "DEV107")) == (not inner.endswith("device)"))
+    """What a function leaves to its own default is not: its callers get the one and the other. Nor
+    is it by a command that reads its device nowhere."""
+    assert len(said(GRID.format(inner=inner), "DEV107")) == count + 1
+    assert len(told(GRID.format(inner=inner), "DEV107")) == 1 + (not inner.endswith("device)"))
 
 
 FED = """
@@ -1135,3 +1141,91 @@ def test_an_input_may_be_moved_on_its_way_to_the_module(given, rows, hands, coun
     module's device is `possible`: the module, or what is between, mostly moves it."""
     code = FED.format(given=given, rows=rows, hands=hands, main="main")
     assert len(said(code, "DEV103")) == count
+
+
+NAMED = """
+class Runner:
+    def __init__(self, net, asked):
+        {chosen}
+        self.net = net.to(self.device)
+"""
+
+
+@pytest.mark.parametrize(
+    ("chosen", "count"),
+    [
+        ("if torch.cuda.is_available(): self.device = 'cuda:0'\n        else: self.device = 'cpu'", 0),
+        ("self.device = 'cpu'\n        if torch.cuda.is_available(): self.device = 'cuda'", 0),
+        ("self.device = 'cuda'\n        if asked: self.device = asked", 0),
+        ("self.device = 'cuda:0'", 1),
+    ],
+)
+def test_a_name_that_holds_one_device_of_two_is_a_choice(chosen, count):
+    assert len(said(NAMED.format(chosen=chosen), "DEV501")) == count
+
+
+CAPABLE = """
+def dtype(device, wants):
+    {how} {test} and torch.cuda.get_device_name().endswith("A"):
+        return torch.float16
+"""
+
+
+@pytest.mark.parametrize("how", ["if", "while"])
+@pytest.mark.parametrize(
+    ("test", "count"),
+    [('"cuda" in device', 0), ('"cuda" in device and wants', 0), ("wants", 1)],
+)
+def test_the_right_side_of_a_condition_is_asked_only_where_the_left_one_holds(how, test, count):
+    assert len(said(CAPABLE.format(how=how, test=test), "DEV504")) == count
+
+
+NOISE = """
+from {where} import {draw}
+
+
+def noise(shape):
+    return {draw}(shape, generator=torch.manual_seed(0), device="cuda")
+"""
+
+
+@pytest.mark.parametrize(
+    ("where", "draw", "count"),
+    [("torch", "randn", 1), ("diffusers.utils.torch_utils", "randn_tensor", 0)],
+)
+def test_a_library_may_draw_where_the_generator_is(where, draw, count):
+    """diffusers draws on the host for such a generator, and moves what it has drawn."""
+    assert len(said(NOISE.format(where=where, draw=draw), "DEV105")) == count
+
+
+HELD = """
+def differences():
+    net, other = nn.Linear(3, 3), nn.Linear(3, 3)
+    weight = {held}
+    net = net.to("cuda")
+    return weight - net.weight
+"""
+
+
+@pytest.mark.parametrize(
+    ("held", "count"), [("net.weight", 0), ("other.weight", 1), ("net.weight.clone()", 1)]
+)
+def test_a_parameter_under_a_name_of_its_own_moves_with_its_module(held, count):
+    assert len(said(HELD.format(held=held), "DEV101")) == count
+
+
+TIMES = """
+def times(x: torch.Tensor, uniform):
+    noise = torch.randn_like(x)
+    if uniform:
+        t = torch.rand((x.shape[0],)) * 2
+    else:
+        t = 1 / torch.exp(torch.normal(mean=0.0, std=1.0, size=(x.shape[0],)))
+    {then}
+    return t, noise
+"""
+
+
+@pytest.mark.parametrize(("then", "count"), [("t = t.to(x)", 0), ("t = t * 2", 1)])
+def test_what_two_branches_make_under_a_name_is_moved_under_it(then, count):
+    assert len(said(TIMES.format(then=then), "DEV102")) == count

@@ -6,6 +6,7 @@ Where nothing but a literal is ever bound to it, `x.to(self.device)` demands as 
 
 from __future__ import annotations
 
+import itertools
 from typing import TypeAlias
 
 import libcst as cst
@@ -14,24 +15,33 @@ from devlint.inference.program.declarations import ClassInfo, Function
 from devlint.inference.program.events import DeviceNameKept
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.units import Unit
-from devlint.inference.syntax.text import dotted
+from devlint.inference.syntax.text import dotted, every
 
 Owner: TypeAlias = ClassInfo | Function | None  # of an attribute, of a local name, of a global one
 
 
 class _KeptNames:
-    """The literals of one file, by whose name it is that holds them."""
+    """The literals of one file, by whose name it is that holds them; None: that holds others, too,
+    or one that is chosen where an accelerator is."""
 
     def __init__(self, unit: Unit) -> None:
-        self.literals: dict[tuple[Owner, str], cst.SimpleString] = {}
+        self.literals: dict[tuple[Owner, str], cst.SimpleString | None] = {}
 
 
 def of_assignment(frame: Frame, event: DeviceNameKept) -> None:
     """Keep where a name of CUDA's cards is written."""
     node, target = event
-    if node.raw_value.startswith("cuda"):
-        owner = frame.info if isinstance(target, cst.Attribute) else frame.function
-        frame.unit.kept(_KeptNames).literals[owner, dotted(target)] = node
+    owner = frame.info if isinstance(target, cst.Attribute) else frame.function
+    is_demanded = node.raw_value.startswith("cuda") and not frame.control.guarded
+    is_kept = is_demanded and _is_sole(frame, owner, dotted(target))
+    frame.unit.kept(_KeptNames).literals[owner, dotted(target)] = node if is_kept else None
+
+
+def _is_sole(frame: Frame, owner: Owner, target: str) -> bool:
+    """Nothing else is assigned to a name of a function or of a file, or to an attribute."""
+    around = frame.unit.tree if owner is None else owner.node
+    bound = (each for each in every(around, cst.AssignTarget) if dotted(each.target) == target)
+    return len([*itertools.islice(bound, 2)]) == 1
 
 
 def literal_of(frame: Frame, node: cst.CSTNode) -> cst.SimpleString | None:
@@ -41,4 +51,5 @@ def literal_of(frame: Frame, node: cst.CSTNode) -> cst.SimpleString | None:
         return literals.get((frame.info, dotted(node)))
     if not isinstance(node, cst.Name):
         return None
-    return literals.get((frame.function, node.value)) or literals.get((None, node.value))
+    own = (frame.function, node.value)
+    return literals[own] if own in literals else literals.get((None, node.value))

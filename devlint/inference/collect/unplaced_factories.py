@@ -42,9 +42,21 @@ def made(frame: Frame, event: TensorMade) -> None:
         frame.kept(UnplacedFactories).by_call.setdefault(
             node,
             UnplacedFactory(
-                node, tensor, sizes, _takes_whole_shape(node), _takes_place(frame.current, node)
+                node,
+                tensor,
+                sizes,
+                _assigned_name(frame.current),
+                _takes_whole_shape(node),
+                _takes_place(frame.current, node),
             ),
         )
+
+
+def _assigned_name(statement: cst.CSTNode | None) -> str:
+    """`t` of `t = torch.rand(len(x)) * scale`."""
+    if not isinstance(statement, cst.Assign) or len(statement.targets) != 1:
+        return ""
+    return dotted(statement.targets[0].target)
 
 
 def _takes_place(statement: cst.CSTNode | None, factory: cst.Call) -> bool:
@@ -77,13 +89,13 @@ def _is_shape(node: cst.BaseExpression) -> bool:
 
 def settled(frame: Frame, event: PlaceSettled) -> None:
     """The code moves a tensor or reads it on the host: it is meant to be there."""
-    tensor = event.tensor
+    tensor, name = event
     unplaced = frame.kept(UnplacedFactories).by_call
     if not unplaced or tensor.origin is None:
         return
     root = tensor.origin.root.node
     for factory in unplaced.values():
-        if factory.node is root or root in factory.peers:
+        if factory.node is root or root in factory.peers or (name and factory.name == name):
             factory.settled = True
 
 

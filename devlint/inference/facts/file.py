@@ -112,5 +112,5 @@ class Facts:
     anomaly_mode: Site | None = None
     accelerated: bool = False  # the file shows that it is meant for accelerators
     is_script: bool = False  # the file runs itself
-    in_library: bool = False  # others install the project, and may call what it does not
+    is_installed: bool = False  # others install the project, and may call what it does not
     budgets_hit: list[str] = field(default_factory=list)  # honest notes for --verbose

@@ -69,6 +69,8 @@ def _made(frame: Frame, node: cst.Call, last: str, known: Call, arguments: Argum
                 if tensor.evidence is not None:
                     tensor.evidence.effects.move(frame.state.when)
     made = factory_result(frame, node, last, device, device_node, arguments)
+    if known.random:  # what takes a `generator=` without that decides itself where it draws
+        generators.check(frame, node, made, arguments)
     if known.result is Result.LIKE and made.origin is not None:
         likened = [t for value, _ in operands_of(known, arguments)[:1] for t in tensors_in(value)]
         made.origin.before = likened[0].place if len(likened) == 1 else None
@@ -108,9 +110,6 @@ def factory_result(
     origin.takes_device = True
     result = Tensor(place, origin, traits, None, sizes)
     frame.emit(TensorMade(node, result))
-    generator = arguments.keywords.get("generator")
-    if generator is not None:
-        generators.compare(frame, node, result, *generator)
     return result
 
 

@@ -261,9 +261,11 @@ class TensorMade(NamedTuple):
 
 
 class PlaceSettled(NamedTuple):
-    """Something in sight decides where a tensor is to be."""
+    """Something in sight decides where a tensor is to be, or what a name holds: one of several
+    that branches left under it."""
 
     tensor: Tensor
+    name: str = ""
 
 
 class TensorReturned(NamedTuple):

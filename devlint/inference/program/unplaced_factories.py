@@ -18,6 +18,7 @@ class UnplacedFactory:
     node: cst.Call
     tensor: Tensor
     sizes: Tensor
+    name: str = ""  # to which the statement assigns it, or what is computed of it
     whole: bool = False  # with its shape, or most of it: `torch.randn(x.shape)`
     stands_in: bool = False  # it takes the other's place: `self.x = torch.zeros(self.x.shape)`
     settled: bool = False  # moved, read by the host, or seen to meet another

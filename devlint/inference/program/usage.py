@@ -85,7 +85,7 @@ def note_function(function: Function) -> None:
     if name:
         importer, facts = function.unit.context.importer, function.unit.facts
         facts.uncalled[function.node] = name
-        facts.in_library = importer is not None and not importer.is_application()
+        facts.is_installed = importer is not None and not importer.is_application()
 
 
 # What `torch.nn.Module` calls of what inherits from it.

@@ -63,7 +63,7 @@ def function_is_called(facts: Facts, site: Site) -> Assumptions:
     name = _named(facts, facts.uncalled, site)
     message = f"`{name}`, which nothing in the project calls, is called"
     kinds = AssumptionKind.FUNCTION_IS_CALLED, AssumptionKind.FUNCTION_IS_OFFERED
-    return assume_if(bool(name), kinds[facts.in_library], site, message)
+    return assume_if(bool(name), kinds[facts.is_installed], site, message)
 
 
 def called(facts: Facts, site: Site) -> Assumptions:

@@ -11,6 +11,7 @@ from devlint.inference.facts import Facts, Operand, Step, StepKind
 from devlint.inference.syntax.text import every, owner_of
 from devlint.rule import Replacement
 from devlint_rules.helpers.blocks import assignment_of, is_written
+from devlint_rules.helpers.parameters import is_tensor
 from devlint_rules.helpers.rewrites import (
     add_argument,
     argument,
@@ -28,12 +29,7 @@ from devlint_rules.helpers.rewrites import (
 from devlint_rules.helpers.scopes import function_around, means_the_same, method_around
 from devlint_rules.helpers.wording import registered_path
 
-# What a parameter is asked for that is one tensor, and no container of them.
 _CLASS = re.compile(r"[A-Z](?!\w*(Tensor|Parameter|Buffer)$)\w*")
-_OF_TENSORS = (
-    r"(size|shape|device|dtype|dim|ndim|view|permute|unsqueeze|new_\w+|to|is_cuda|clamp"
-    r"|(is_)?contiguous)\b"
-)
 
 
 def device_for(facts: Facts, operand: Operand, place: cst.CSTNode) -> str | None:
@@ -73,13 +69,7 @@ def _is_one_tensor(facts: Facts, step: Step, place: cst.CSTNode) -> bool:
     param, function = step.site.node, function_around(facts, place)
     if not isinstance(param, cst.Param) or function is None:
         return False
-    return _is_tensor(param, function)
-
-
-def _is_tensor(param: cst.Param, function: cst.FunctionDef) -> bool:
-    if param.annotation is not None:
-        return text_of(param.annotation.annotation) in ("Tensor", "torch.Tensor")
-    return bool(re.search(rf"(?<![\w.]){param.name.value}\.{_OF_TENSORS}", text_of(function)))
+    return is_tensor(param, function)
 
 
 def handed_along(facts: Facts, made: cst.CSTNode) -> str:
@@ -93,7 +83,7 @@ def handed_along(facts: Facts, made: cst.CSTNode) -> str:
     for call in every(function.body, cst.Call):
         handed = [arg.value.value for arg in call.args if isinstance(arg.value, cst.Name)]
         if own in handed:
-            along = (name for name in handed if name in given and _is_tensor(given[name], function))
+            along = (name for name in handed if name in given and is_tensor(given[name], function))
             return next(along, "")
     return ""
 

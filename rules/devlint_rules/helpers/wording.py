@@ -19,6 +19,7 @@ from devlint.inference.facts import (
     StepKind,
 )
 from devlint.rule import Note
+from devlint_rules.helpers.parameters import is_tensor_of
 from devlint_rules.helpers.rewrites import (
     device_by_name,
     is_path,
@@ -188,11 +189,11 @@ def device_expression(facts: Facts, operand: Operand, place: cst.CSTNode) -> str
     A known device without an index is no such: the code may choose it, and we analyse the world in
     which it chose the accelerator.
     """
-    told = () if operand.element else _device_texts(operand)
+    told = () if operand.element else _device_texts(facts, operand)
     return next((text for text in told if is_bound(facts, text, place)), None)
 
 
-def _device_texts(operand: Operand) -> Iterator[str]:
+def _device_texts(facts: Facts, operand: Operand) -> Iterator[str]:
     placement = operand.placement
     if isinstance(placement, Variable):
         kind, name = placement.kind, placement.name
@@ -200,7 +201,7 @@ def _device_texts(operand: Operand) -> Iterator[str]:
             yield name
         if is_path(operand.name):
             yield device_by_name(operand)
-        if kind is VariableKind.INPUT and is_path(name):
+        if kind is VariableKind.INPUT and is_path(name) and is_tensor_of(facts, operand, name):
             yield f"{name}.device"
         if kind is VariableKind.MODULE and is_path(name):
             yield from (f"{own}.device" for own in _registered_in(operand))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import libcst as cst
 
 from devlint.inference.domain.path_conditions import both
+from devlint.inference.domain.placement import Placement
 from devlint.inference.domain.provenance import Provenance, StepKind
-from devlint.inference.domain.tensors import DEFAULT, INDIRECT, KEPT, LOADED, Tensor
+from devlint.inference.domain.tensors import DEFAULT, INDIRECT, KEPT, LOADED, PARAMETER, Tensor
 from devlint.inference.domain.value import Value
 from devlint.inference.models.module_places import move_module, move_what_was_handed_in, placed
 from devlint.inference.models.moves.copies import is_non_blocking, wait_for_copies
@@ -89,4 +90,22 @@ def move_of_module(
         move_what_was_handed_in(module)
     else:
         move_module(frame, module, target, node, when)
+        _move_held_parameters(frame, node, origin, target)
     return module
+
+
+def _move_held_parameters(
+    frame: Frame, node: cst.Call, module: Provenance | None, target: Placement
+) -> None:
+    """`weight = fc.weight`, then `fc.cuda()`: a parameter is moved in place, under each name
+    that holds it.
+    https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to
+    """
+    for path, held in [*frame.state.env.items()]:
+        if type(held) is not Tensor or held.origin is None or not held.traits & PARAMETER:
+            continue
+        if held.origin.kind is StepKind.REGISTERED and held.origin.parent is module:
+            step = Provenance(
+                StepKind.MOVED, node, frame.unit.source, held.origin, before=held.place
+            )
+            frame.state.move(path, held.with_place(target, step, drop=DEFAULT | LOADED))

@@ -44,7 +44,7 @@ from devlint.inference.program.frames import Frame
 from devlint.inference.program.functions import Arguments
 from devlint.inference.program.meetings import Meetings
 from devlint.inference.program.traffic import HostCopies, Moves
-from devlint.inference.syntax.text import code, every, receiver_of
+from devlint.inference.syntax.text import code, dotted, every, receiver_of
 
 _CPU_TYPES = frozenset(f"torch.{name}Tensor" for name in LEGACY_TYPES)
 
@@ -65,7 +65,7 @@ def move_of_tensor(
     if name == "to" and type(place) is Variable and place.parameter:
         frame.unit.context.none_handled.add(place)  # `x.to(None)` leaves it where it is
     keep_batch(frame, tensor, place, discarded)
-    frame.emit(PlaceSettled(tensor))
+    frame.emit(PlaceSettled(tensor, dotted(subject_node)))
     step = _moved(frame, node, tensor)
     step.when = both(step.when, condition_of_target(frame, arguments, place))
     evidence = tensor.evidence
