@@ -1154,7 +1154,7 @@ class Runner:
 @pytest.mark.parametrize(
     ("chosen", "count"),
     [
-        ("if torch.cuda.is_available(): self.device = 'cuda:0'\n        else: self.device = 'cpu'", 0),
+        ("if asked: self.device = 'cuda'\n        else: self.device = 'cpu'", 0),
         ("self.device = 'cpu'\n        if torch.cuda.is_available(): self.device = 'cuda'", 0),
         ("self.device = 'cuda'\n        if asked: self.device = asked", 0),
         ("self.device = 'cuda:0'", 1),
