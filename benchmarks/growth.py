@@ -46,6 +46,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
+LEAST_CALLS = 20  # for a string on a line of its own there is nothing to do
 LIMIT = 5.0  # for four times as much of a construct
 SIZE = 10
 STORED = Path(__file__).with_suffix(".json")
@@ -91,11 +92,12 @@ class Growth:
     one: float
     some: float
     many: float
+    least: float = 1e-4  # the work on a part, in seconds, that is told from none
 
     @property
     def factor(self) -> float:
         """By how much the work on the parts grows: 4 where each costs what it costs among few."""
-        among_few = (self.some - self.one) / (self.size - 1)
+        among_few = max((self.some - self.one) / (self.size - 1), self.least)
         among_many = (self.many - self.one) / (4 * self.size - 1)
         return 4 * among_many / among_few
 
@@ -115,7 +117,7 @@ def growth(kind: Kind, rules: tuple[Rule, ...], measure: Measure, size: int = SI
     size = min(size, kind.most)
     measure(kind.text(2), rules)  # what is loaded when it is first needed counts for nothing
     one, some, many = (measure(kind.text(n), rules) for n in (1, size, 4 * size))
-    found = Growth(size, one, some, many)
+    found = Growth(size, one, some, many, LEAST_CALLS if measure is calls else Growth.least)
     if found.factor > LIMIT:  # what only many need was loaded now
         found = replace(found, many=measure(kind.text(4 * size), rules))
     return found
