@@ -31,25 +31,25 @@ class _KeptNames:
 def of_assignment(frame: Frame, event: DeviceNameKept) -> None:
     """Keep where a name of CUDA's cards is written."""
     node, target = event
-    owner = frame.info if isinstance(target, cst.Attribute) else frame.function
+    path, literals = dotted(target), frame.unit.kept(_KeptNames).literals
     is_demanded = node.raw_value.startswith("cuda") and not frame.control.guarded
-    is_kept = is_demanded and _is_sole(frame, owner, dotted(target))
-    frame.unit.kept(_KeptNames).literals[owner, dotted(target)] = node if is_kept else None
+    for owner in {frame.function, frame.info if isinstance(target, cst.Attribute) else None}:
+        if owner is not None or frame.function is None:
+            is_kept = is_demanded and _is_sole(frame, owner, path)
+            literals[owner, path] = node if is_kept else None
 
 
-def _is_sole(frame: Frame, owner: Owner, target: str) -> bool:
-    """Nothing else is assigned to a name of a function or of a file, or to an attribute."""
+def _is_sole(frame: Frame, owner: Owner, path: str) -> bool:
+    """A function, a class or a file assigns nothing else to a name or an attribute."""
     around = frame.unit.tree if owner is None else owner.node
-    bound = (each for each in every(around, cst.AssignTarget) if dotted(each.target) == target)
+    bound = (each for each in every(around, cst.AssignTarget) if dotted(each.target) == path)
     return len([*itertools.islice(bound, 2)]) == 1
 
 
 def literal_of(frame: Frame, node: cst.CSTNode) -> cst.SimpleString | None:
-    """The literal that the name or the attribute in `node` holds, if it holds one."""
-    literals = frame.unit.kept(_KeptNames).literals
-    if isinstance(node, cst.Attribute):
-        return literals.get((frame.info, dotted(node)))
-    if not isinstance(node, cst.Name):
-        return None
-    own = (frame.function, node.value)
-    return literals[own] if own in literals else literals.get((None, node.value))
+    """The literal that the name or the attribute in `node` holds, if it holds one: by what this
+    function assigns, else by what its class or its file does."""
+    literals, path = frame.unit.kept(_KeptNames).literals, dotted(node)
+    around = frame.info if isinstance(node, cst.Attribute) else None
+    own = (frame.function, path)
+    return literals[own] if own in literals else literals.get((around, path))
