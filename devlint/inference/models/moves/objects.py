@@ -90,21 +90,23 @@ def move_of_module(
         move_what_was_handed_in(module)
     else:
         move_module(frame, module, target, node, when)
-        _move_held_parameters(frame, node, origin, target)
+        if origin is not None:
+            _move_held_parameters(frame, node, origin, target)
     return module
 
 
 def _move_held_parameters(
-    frame: Frame, node: cst.Call, module: Provenance | None, target: Placement
+    frame: Frame, node: cst.Call, module: Provenance, target: Placement
 ) -> None:
     """`weight = fc.weight`, then `fc.cuda()`: a parameter is moved in place, under each name
     that holds it.
     https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to
     """
     for path, held in [*frame.state.env.items()]:
-        if type(held) is not Tensor or held.origin is None or not held.traits & PARAMETER:
+        if type(path) is not str or type(held) is not Tensor or held.origin is None:
             continue
-        if held.origin.kind is StepKind.REGISTERED and held.origin.parent is module:
+        is_own = held.origin.kind is StepKind.REGISTERED and held.origin.parent is module
+        if held.traits & PARAMETER and is_own:
             step = Provenance(
                 StepKind.MOVED, node, frame.unit.source, held.origin, before=held.place
             )
