@@ -134,14 +134,15 @@ def _assumptions(meeting: Meeting) -> Assumptions:
     is_seen = AssumptionKind.OBJECT_IS_AS_SEEN in kinds or is_fed_by_loader(meeting)
     if meeting.kind is MeetingKind.CARDS or is_seen or kinds.isdisjoint(_GUESSES):
         return with_both_meant(meeting)
-    return with_both_meant(meeting) if _is_given_as_made(meeting) else with_meant(meeting)
+    return with_both_meant(meeting) if _is_at_hand(meeting) else with_meant(meeting)
 
 
-def _is_given_as_made(meeting: Meeting) -> bool:
-    """A function makes the input, and calls the module with it."""
+def _is_at_hand(meeting: Meeting) -> bool:
+    """A function makes the input, or draws it from a loader, or makes the module, and then calls
+    the one with the other."""
     begun = meeting.left.steps[0] if meeting.left.steps else None
-    is_made = begun is not None and begun.kind is StepKind.CREATED
-    return is_made and meeting.inside is None and module_is(meeting) == "right"
+    is_made = begun is not None and begun.kind in (StepKind.CREATED, StepKind.LOADED)
+    return is_made and meeting.inside is None and bool(module_is(meeting))
 
 
 def _check(facts: Facts) -> Iterator[Claim]:
@@ -286,7 +287,7 @@ is judged where it is called: there it shows what is a module, and where that is
 elsewhere in one of several branches only, that comes through a function devlint cannot see, or that
 only a guess about callers, batches or the model puts elsewhere, is no more than `possible`: mostly
 something out of sight moves it, or the model does; not so where the function that calls the model
-makes the input. What a method of a module makes
+makes the model or the input. What a method of a module makes
 for an input that is left out is no such branch, nor what is made a tensor because it was none (`if
 isinstance(x, list): x = torch.tensor(x)`): who hands that in can move nothing. A module that a
 plain object holds is taken to be, when a method begins, where its constructor left it, or where
