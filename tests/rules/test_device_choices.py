@@ -1,10 +1,13 @@
-"""Every common way to choose a device leaves a right program without a finding."""
+"""Every common way to choose a device leaves a right program without a finding, and others with
+those that they have."""
 
 from __future__ import annotations
 
+import re
 from textwrap import indent
 
 import pytest
+from everyday_code import EVERYDAY, FOUND, SILENT
 from rule_check import check_text
 
 from devlint.findings import Confidence
@@ -149,3 +152,57 @@ def test_so_is_a_class_whose_constructor_chooses(choice):
     found = check_text(f"import torch\nfrom torch import nn\n\n{text}")
     said = [each for each in found if each.confidence is not Confidence.POSSIBLE]
     assert [(each.rule, each.message) for each in said] == []
+
+
+CHOICE = re.compile(
+    r"^([ \t]*)([\w.]+) = "
+    r'torch\.device\("(cuda[:0]*)" if torch\.cuda\.is_available\(\) else "cpu"\)$',
+    re.M,
+)
+OTHERWISE = (
+    """
+if torch.cuda.is_available():
+    {name} = torch.device("{device}")
+else:
+    {name} = torch.device("cpu")
+""",
+    """
+{name} = torch.device("cpu")
+if torch.cuda.is_available():
+    {name} = torch.device("{device}")
+""",
+    """
+use_cuda = torch.cuda.is_available()
+{name} = torch.device("{device}" if use_cuda else "cpu")
+""",
+    """
+{name} = torch.device("cpu" if not torch.cuda.is_available() else "{device}")
+""",
+)
+CHOOSING = [path for path in (*FOUND, *SILENT) if CHOICE.search(path.read_text("utf-8"))]
+
+
+def said(text: str) -> list[tuple[str, str]]:
+    """What a user sees, each by its rule and its line. An `if` on availability shows that the code
+    around it knows of machines without a card, where DEV504 has nothing to say any more."""
+    lines = text.splitlines()
+    return sorted(
+        (each.rule, lines[each.location.line - 1].strip())
+        for each in check_text(text)
+        if each.confidence is not Confidence.POSSIBLE and each.rule != "DEV504"
+    )
+
+
+@pytest.mark.parametrize(
+    ("path", "otherwise"),
+    [(path, OTHERWISE[index % len(OTHERWISE)]) for index, path in enumerate(CHOOSING)],
+    ids=[path.relative_to(EVERYDAY).as_posix() for path in CHOOSING],
+)
+def test_everyday_code_that_chooses_otherwise_has_the_same_findings(path, otherwise):
+    text = path.read_text("utf-8")
+    other = CHOICE.sub(
+        lambda found: indent(otherwise.strip().format(name=found[2], device=found[3]), found[1]),
+        text,
+    )
+    assert other != text
+    assert said(other) == said(text)
