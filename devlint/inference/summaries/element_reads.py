@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import libcst as cst
 
+from devlint.inference.domain.host import External
 from devlint.inference.domain.provenance import StepKind
 from devlint.inference.domain.tensors import LOADED, Tensor
 from devlint.inference.program.events import SyncNote
@@ -98,12 +99,18 @@ def _reduced(frame: Frame, node: cst.CSTNode) -> cst.CSTNode:
     while isinstance(node, cst.Call) and isinstance(node.func, cst.Attribute):
         if node.func.attr.value not in methods:
             break
-        in_torch = dotted(node.func.value) == "torch"
+        in_torch = _is_torch(frame, node.func.value)
         given = node.args[1:] if in_torch else node.args
         if (in_torch and not node.args) or not all(map(_is_plain, given)):
             break
         node = node.args[0].value if in_torch else node.func.value
     return node
+
+
+def _is_torch(frame: Frame, node: cst.BaseExpression) -> bool:
+    """`torch`, or `th` after `import torch as th`."""
+    module = frame.lookup(dotted(node)) if isinstance(node, cst.Name) else None
+    return type(module) is External and module.name == "torch"
 
 
 def _picked_from(node: cst.CSTNode, counters: set[str], assigned: set[str]) -> cst.CSTNode | None:
@@ -136,7 +143,7 @@ def _gone_through(frame: Frame, note: SyncNote, loop: LoopState, name: str) -> c
         return None
     path = dotted(over)
     if isinstance(over, cst.Call) and isinstance(over.func, cst.Attribute):
-        in_torch = dotted(over.func.value) == "torch" and bool(over.args)
+        in_torch = _is_torch(frame, over.func.value) and bool(over.args)
         if called_name(over) in _CUTTING:
             path = dotted(over.args[0].value if in_torch else over.func.value)
     held, origin = frame.lookup(path) if path else None, note.tensor.origin
