@@ -14,7 +14,7 @@ from devlint.inference.syntax.text import dotted
 from devlint.rule import Claim, Replacement, Rule
 from devlint_rules.helpers import wrapped_modules
 from devlint_rules.helpers.blocks import path_to
-from devlint_rules.helpers.meetings import claims, is_fed_by_loader, with_both_meant, with_meant
+from devlint_rules.helpers.meetings import claims, with_both_meant, with_meant
 from devlint_rules.helpers.operand_device import brought_there, made_there, module_moved
 from devlint_rules.helpers.rewrites import (
     factory_of,
@@ -131,18 +131,18 @@ _GUESSES = frozenset(
 def _assumptions(meeting: Meeting) -> Assumptions:
     """An input that may be elsewhere is mostly moved on its way, or by the module."""
     kinds = {each.kind for each in meeting.assumptions}
-    is_seen = AssumptionKind.OBJECT_IS_AS_SEEN in kinds or is_fed_by_loader(meeting)
+    is_seen = AssumptionKind.OBJECT_IS_AS_SEEN in kinds or _is_at_hand(meeting)
     if meeting.kind is MeetingKind.CARDS or is_seen or kinds.isdisjoint(_GUESSES):
         return with_both_meant(meeting)
-    return with_both_meant(meeting) if _is_at_hand(meeting) else with_meant(meeting)
+    return with_meant(meeting)
 
 
 def _is_at_hand(meeting: Meeting) -> bool:
-    """A function makes the input, or draws it from a loader, or makes the module, and then calls
-    the one with the other."""
-    begun = meeting.left.steps[0] if meeting.left.steps else None
-    is_made = begun is not None and begun.kind in (StepKind.CREATED, StepKind.LOADED)
-    return is_made and meeting.inside is None and bool(module_is(meeting))
+    """A function draws the input from a loader; or it makes the input, or the module, and calls the
+    one with the other."""
+    begun = meeting.left.steps[0].kind if meeting.left.steps else None
+    is_called = meeting.inside is None and bool(module_is(meeting))
+    return begun is StepKind.LOADED or (begun is StepKind.CREATED and is_called)
 
 
 def _check(facts: Facts) -> Iterator[Claim]:

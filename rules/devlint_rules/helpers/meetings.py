@@ -74,7 +74,7 @@ _SAID_BY_MOVES = frozenset(
 )
 
 
-def is_fed_by_loader(meeting: Meeting) -> bool:
+def _is_fed_by_loader(meeting: Meeting) -> bool:
     """A batch of a loader in sight comes to the module that a callee applies to it as it is."""
     is_batch = {step.kind for step in meeting.left.steps} == {StepKind.LOADED}
     return is_batch and meeting.inside is not None and meeting.kind is MeetingKind.INPUT
@@ -91,7 +91,7 @@ def with_both_meant(meeting: Meeting) -> Assumptions:
         kinds.discard(AssumptionKind.BRANCH_TAKEN)  # nobody moves what is none before
     guessed = not kinds.isdisjoint(_GUESSES)
     made = meeting.left.steps and meeting.left.steps[0].kind is StepKind.CREATED
-    if (made or is_fed_by_loader(meeting)) and not meeting.left.moved and not guessed:
+    if (made or _is_fed_by_loader(meeting)) and not meeting.left.moved and not guessed:
         return meeting.assumptions
     return with_meant(meeting)
 
