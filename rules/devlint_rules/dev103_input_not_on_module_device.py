@@ -115,8 +115,8 @@ def _made_there(facts: Facts, meeting: Meeting, device: str) -> tuple[Replacemen
     return made_there(facts, meeting.left, device)
 
 
-# On projects that nobody had looked at, of findings of this rule that rest on one of these none of 36
-# was right (`benchmarks/labels`).
+# On projects that nobody had looked at, of findings of this rule that rest on one of these none of
+# 36 was right (`benchmarks/labels`).
 _GUESSES = frozenset(
     {
         AssumptionKind.BATCH_BELONGS_TOGETHER,
