@@ -33,10 +33,12 @@ def of_assignment(frame: Frame, event: DeviceNameKept) -> None:
     node, target = event
     path, literals = dotted(target), frame.unit.kept(_KeptNames).literals
     is_demanded = node.raw_value.startswith("cuda") and not frame.control.guarded
-    for owner in {frame.function, frame.info if isinstance(target, cst.Attribute) else None}:
-        if owner is not None or frame.function is None:
-            is_kept = is_demanded and _is_sole(frame, owner, path)
-            literals[owner, path] = node if is_kept else None
+    owners: list[Owner] = [frame.function]
+    if isinstance(target, cst.Attribute) and frame.info is not None:
+        owners.append(frame.info)
+    for owner in owners:
+        is_kept = is_demanded and _is_sole(frame, owner, path)
+        literals[owner, path] = node if is_kept else None
 
 
 def _is_sole(frame: Frame, owner: Owner, path: str) -> bool:

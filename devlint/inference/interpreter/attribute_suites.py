@@ -38,6 +38,7 @@ from devlint.inference.domain.value import (
     union,
 )
 from devlint.inference.program import attribute_conditions
+from devlint.inference.program.attribute_notes import Written
 from devlint.inference.program.declarations import ClassInfo
 from devlint.inference.program.frames import Frame
 from devlint.inference.syntax.text import code, dotted, every
@@ -48,7 +49,7 @@ def held_under(frame: Frame, info: ClassInfo, name: str, found: Value) -> Value:
     never did, nothing in sight says what it holds."""
     if not frame.state.when:
         return found
-    written = [each for base in info.lineage() for each in base.branches.get(name, ())]
+    written = _written(info, name)
     if not any(each.facts for each in written):
         return found
     facts = attribute_conditions.facts(frame)
@@ -62,19 +63,24 @@ def as_tested(frame: Frame, info: ClassInfo, name: str, found: Value) -> Value:
     another `if self.is_small():` made."""
     if type(found) is not Union or not frame.state.choices:
         return found
-    written = [
-        (each.value, attribute_conditions.known_again(frame, each.facts))
-        for base in info.lineage()
-        for each in base.branches.get(name, ())
-    ]
+    assigned = _written(info, name)
+    if not any(each.facts for each in assigned):
+        return found
+    asked = attribute_conditions.asked(frame)
+    written = [(each.value, asked(each.facts)) for each in assigned]
     if not any(when for _, when in written):
         return found
     told = []
-    for value, when in cases(found):
-        own = [asked for left, asked in written if merge(value, left) is not None]
+    for value, meanwhile in cases(found):
+        own = [when for left, when in written if merge(value, left) is not None]
         known = functools.reduce(either, own) if own else ALWAYS
-        told.append((under(value, known), both(when, known)))
+        told.append((under(value, known), both(meanwhile, known)))
     return choose(told)
+
+
+def _written(info: ClassInfo, name: str) -> list[Written]:
+    """What the assignments to an attribute left, inherited ones included."""
+    return [each for base in info.lineage() for each in base.branches.get(name, ())]
 
 
 def told_apart(info: ClassInfo, name: str, found: Value) -> Value:

@@ -23,7 +23,6 @@ from devlint.inference.program.events import Tested
 from devlint.inference.program.frames import Frame
 from devlint.inference.program.values import Instance
 from devlint.inference.syntax.text import code, dotted
-from devlint.inference.syntax.words import asks_for_accelerator, is_cold
 
 
 def truth(frame: Frame, node: cst.BaseExpression) -> bool | None:
@@ -167,9 +166,7 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> bool | None:
     is_and = isinstance(node.operator, cst.And)
     if left is not None and left is not is_and:
         return left
-    cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item() > limit`
-    asks = is_and and asks_for_accelerator(node.left)  # `is_available() and capability() > (7, 0)`
-    with frame.under(cold=cold, guarded=asks), beside(frame, node):
+    with beside(frame, node):
         right = truth(frame, node.right)
     if left is is_and:
         return right

@@ -28,7 +28,7 @@ from devlint.inference.program.predicates import NO_TENSOR, asked_type, is_long,
 from devlint.inference.program.shape_tests import contradicts
 from devlint.inference.program.values import ClassValue, Instance
 from devlint.inference.syntax.text import dotted, every
-from devlint.inference.syntax.words import none_test
+from devlint.inference.syntax.words import asks_for_accelerator, is_cold, none_test
 
 _NUMBERS = frozenset({"int", "float", "bool", "complex", "str", "numbers.Number", "numbers.Real"})
 
@@ -57,14 +57,19 @@ def beside(
     otherwise: PathCondition = ALWAYS,
 ) -> Iterator[None]:
     """The right side of `a and b` runs where `a` is true, that of `a or b` where it is false, of
-    which `when` is known, and `otherwise` of where it does not run."""
-    with frame.aside() as around:
+    which `when` is known, and `otherwise` of where it does not run. That of `a and b` is guarded
+    where `a` asks for an accelerator, `is_available() and synchronize()`, and cold where it seldom
+    holds, `step % n == 0 and loss.item()`."""
+    is_and = isinstance(node.operator, cst.And)
+    cold = is_and and is_cold(node.left)
+    asks = is_and and asks_for_accelerator(node.left)
+    with frame.under(cold=cold, guarded=asks), frame.aside() as around:
         tests.enter(frame, when)
         if is_long(node):
             yield
             around.env = frame.state.env
             return
-        narrow(frame, node.left, isinstance(node.operator, cst.And), is_branch=False)
+        narrow(frame, node.left, is_and, is_branch=False)
         yield
         around.keep_effects(frame.state, (otherwise, when))
         for bound in every(node.right, cst.NamedExpr):

@@ -295,11 +295,9 @@ def _boolean(frame: Frame, node: cst.BooleanOperation) -> Value:
     certain = known is not None and type(left) in (Const, DeviceValue, Instance, Sequence)
     if certain and known is not is_and:
         return left
-    cold = is_and and is_cold(node.left)  # `step % n == 0 and loss.item()`
-    asks = is_and and asks_for_accelerator(node.left)  # `is_available() and synchronize()`
     if_true, if_false = tests.of_test(frame, node.left)
     goes_on, stays = (if_true, if_false) if is_and else (if_false, if_true)
-    with frame.under(cold=cold, guarded=asks), beside(frame, node, goes_on, stays):
+    with beside(frame, node, goes_on, stays):
         right = frame.eval(node.right)
     return right if certain else join_branches(left, right, (stays, goes_on))
 

@@ -16,7 +16,7 @@ The constructor's parameter goes by the name of the attribute that it is kept in
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 
 from devlint.inference.domain.path_conditions import (
     ALWAYS,
@@ -50,10 +50,10 @@ def by_facts(
     return found
 
 
-def known_again(frame: Frame, facts: frozenset[NamedLiteral]) -> PathCondition:
-    """The part of such facts on what a function has asked, too: as conditions in it."""
-    asked = {_as_kept(p.subject): p for p in frame.state.choices.values() if _is_same(frame, p)}
-    return tuple((asked[subject], is_so, v) for subject, is_so, v in facts if subject in asked)
+def asked(frame: Frame) -> Callable[[frozenset[NamedLiteral]], PathCondition]:
+    """What gives the part of such facts on what a function has asked, too: as conditions in it."""
+    own = {_as_kept(p.subject): p for p in frame.state.choices.values() if _is_same(frame, p)}
+    return lambda facts: tuple((own[on], is_so, v) for on, is_so, v in facts if on in own)
 
 
 def _is_same(frame: Frame, predicate: Predicate) -> bool:
