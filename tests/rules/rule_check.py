@@ -55,6 +55,11 @@ def check_text(text: str) -> list[Finding]:
         return check_files(file.parent, file)
 
 
+def shown(text: str) -> list[Finding]:
+    """Those that users see, at the confidence that they have."""
+    return [each for each in check_text(text) if each.confidence is not Confidence.POSSIBLE]
+
+
 _PRELUDE = "import numpy as np\nimport torch\nfrom torch import nn\n\n\n"
 
 

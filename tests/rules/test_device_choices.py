@@ -8,9 +8,7 @@ from textwrap import indent
 
 import pytest
 from everyday_code import EVERYDAY, FOUND, SILENT
-from rule_check import check_text
-
-from devlint.findings import Confidence
+from rule_check import shown
 
 CHOICES = {
     "conditional": 'device = "cuda" if torch.cuda.is_available() else "cpu"',
@@ -129,9 +127,8 @@ def test_a_right_program_is_silent_however_it_chooses_its_device(choice, frame):
     text = FRAMES[frame].format(
         choice=chosen, program=PROGRAM, inside=indent(f"{chosen}\n{PROGRAM}", "    ")
     )
-    found = check_text(f"import torch\nfrom torch import nn\n\n{text}")
-    said = [each for each in found if each.confidence is not Confidence.POSSIBLE]
-    assert [(each.rule, each.message) for each in said] == []
+    found = shown(f"import torch\nfrom torch import nn\n\n{text}")
+    assert [(each.rule, each.message) for each in found] == []
 
 
 METHODS = """
@@ -149,9 +146,8 @@ class Trainer:
 @pytest.mark.parametrize("choice", CHOICES)
 def test_so_is_a_class_whose_constructor_chooses(choice):
     text = METHODS.format(inside=indent(CHOICES[choice].strip(), "        "))
-    found = check_text(f"import torch\nfrom torch import nn\n\n{text}")
-    said = [each for each in found if each.confidence is not Confidence.POSSIBLE]
-    assert [(each.rule, each.message) for each in said] == []
+    found = shown(f"import torch\nfrom torch import nn\n\n{text}")
+    assert [(each.rule, each.message) for each in found] == []
 
 
 CHOICE = re.compile(
@@ -188,8 +184,8 @@ def said(text: str) -> list[tuple[str, str]]:
     lines = text.splitlines()
     return sorted(
         (each.rule, lines[each.location.line - 1].strip())
-        for each in check_text(text)
-        if each.confidence is not Confidence.POSSIBLE and each.rule != "DEV504"
+        for each in shown(text)
+        if each.rule != "DEV504"
     )
 
 

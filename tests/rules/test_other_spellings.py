@@ -6,9 +6,7 @@ import re
 
 import pytest
 from everyday_code import EVERYDAY, FOUND, SILENT
-from rule_check import check_text
-
-from devlint.findings import Confidence
+from rule_check import shown
 
 _PAIR = r"^([ \t]*)(\w+), (\w+) = \2\.to\((\w+)\), \3\.to\(\4\)$"
 _LOOP = r"^([ \t]*)for (\w+), (\w+) in (\w*load\w*|data|batches):$"
@@ -36,8 +34,7 @@ CASES = [
 
 def rules_of(text: str) -> list[str]:
     """The rules of what a user sees."""
-    found = check_text(text)
-    return sorted(each.rule for each in found if each.confidence is not Confidence.POSSIBLE)
+    return sorted(each.rule for each in shown(text))
 
 
 @pytest.mark.parametrize(
